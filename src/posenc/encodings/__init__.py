@@ -1,0 +1,1 @@
+"""Positional encodings: `base` is the contract, every other file is one encoding."""

@@ -1,0 +1,1 @@
+"""The Transformer, which names no encoding and no task."""

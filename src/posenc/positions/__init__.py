@@ -1,0 +1,1 @@
+"""Sources of position ids: `base` is the contract, every other file is one source."""

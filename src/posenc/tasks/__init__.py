@@ -1,0 +1,1 @@
+"""Synthetic tasks: `base` is the contract, every other file is one task."""

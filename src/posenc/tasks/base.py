@@ -1,0 +1,89 @@
+"""The contract of a task: sequences to answer, and all that is needed to trust the answers."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from posenc.errors import ConfigError
+
+
+class Vocabulary:
+    """The symbols of a task by name; a symbol's token is its place in the list."""
+
+    def __init__(self, symbols: Sequence[str]) -> None:
+        self.symbols = tuple(symbols)
+        self._tokens = {symbol: token for token, symbol in enumerate(self.symbols)}
+
+    def __len__(self) -> int:
+        return len(self.symbols)
+
+    def encode(self, text: str) -> list[int]:
+        """Tokens of symbols separated by spaces. Raises ConfigError for a symbol it lacks."""
+        for symbol in text.split():
+            if symbol not in self._tokens:
+                raise ConfigError(f"'{symbol}' is no symbol of this task: {' '.join(self.symbols)}")
+        return [self._tokens[symbol] for symbol in text.split()]
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """The symbols of these tokens, separated by spaces."""
+        return " ".join(self.symbols[token] for token in tokens)
+
+
+class Sample(NamedTuple):
+    """Problems of one length: every row has P prompt tokens and A answer tokens."""
+
+    prompt: Tensor
+    """(n,P) int64."""
+    answer: Tensor
+    """(n,A) int64."""
+    scored: Tensor | None = None
+    """(n,A) bool, the answer tokens that count in loss and metrics; None where all do."""
+
+
+class Chance(NamedTuple):
+    """What the best order-blind guess scores: it knows the bag of prompt tokens, not their order.
+
+    For a task whose answer depends on the bag alone, the guess knows the length only.
+    """
+
+    exact: float
+    """Expected exact match of the guess that is best at exact match."""
+    token: float
+    """Expected token accuracy of the guess that is best at token accuracy."""
+
+
+class Task(ABC):
+    """A family of problems, one for each length.
+
+    A subclass's docstring says what length counts, shows one aligned example, names the source and
+    says whether order matters.
+    """
+
+    vocabulary: Vocabulary
+    minimum = 1
+    """The smallest length at which the task is defined."""
+    order_matters = True
+    """False where the answer depends on the bag of prompt tokens alone: such a task is a control."""
+
+    @abstractmethod
+    def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
+        """n random problems of one length, drawn without a loop over rows."""
+
+    @abstractmethod
+    def solve(self, prompt: list[int]) -> list[int]:
+        """The answer, computed slowly from the definition and independently of `sample`."""
+
+    @abstractmethod
+    def chance(self, length: int) -> Chance:
+        """The score at this length of the best guess that is blind to order."""
+
+    @abstractmethod
+    def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
+        """(P,) -> (P,): a well-formed prompt of the same tokens in another order."""
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """The legal lengths from `low` to `high`, both included."""
+        return list(range(max(low, self.minimum), high + 1))

@@ -1,0 +1,1 @@
+"""Training under PyTorch Lightning: data, step, callbacks."""
