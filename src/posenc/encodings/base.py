@@ -34,7 +34,7 @@ class Encoding(nn.Module):
         return x
 
     def prepare(self, query_ids: Tensor, key_ids: Tensor) -> Any:
-        """(1 or B, Q), (1 or B, T) -> the tables that the hooks below share, made once a forward."""
+        """(1 or B, Q), (1 or B, T) -> the tables that the hooks below share, once a forward."""
         return query_ids, key_ids
 
     def rotate(self, q: Tensor, k: Tensor, tables: Any) -> tuple[Tensor, Tensor]:
@@ -46,4 +46,4 @@ class Encoding(nn.Module):
         return None
 
     score: Callable[[Tensor, Tensor, Tensor, Any, Tensor | None], Tensor] | None = None
-    """(logits, q, k, tables, visible) -> new logits, all (B,H,Q,T), where they depend on content."""
+    """(logits, q, k, tables, visible) -> new (B,H,Q,T) logits, where they depend on content."""

@@ -66,7 +66,7 @@ class Task(ABC):
     minimum = 1
     """The smallest length at which the task is defined."""
     order_matters = True
-    """False where the answer depends on the bag of prompt tokens alone: such a task is a control."""
+    """False where the answer depends on the bag of prompt tokens alone: the task is a control."""
 
     @abstractmethod
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:

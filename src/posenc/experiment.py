@@ -1,0 +1,112 @@
+"""The objects that a configuration stands for. Only this file and run.py know a configuration."""
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from posenc.errors import ConfigError
+from posenc.grid import evaluation_lengths, probe_lengths
+from posenc.model.transformer import Transformer
+from posenc.positions.base import Positions
+from posenc.schema import Config
+from posenc.seeding import generator, initialisation
+from posenc.shapes import Shape
+from posenc.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """The objects that a configuration stands for, and the lengths they are used at."""
+
+    task: Task
+    positions: Positions
+    net: Transformer
+    trained: list[int]
+    evaluated: list[int]
+    probed: list[int]
+
+
+def build(config: Config) -> Experiment:
+    """Raises ConfigError where parts that are fine alone do not go together."""
+    task: Task = _make(config.task)
+    positions: Positions = _make(config.positions)
+    length, name = config.length, config.task["name"]
+    if length.min < task.minimum:
+        raise ConfigError(f"length.min={length.min}: {name} needs at least {task.minimum}")
+    legal = task.lengths(length.min, length.test)
+    trained = [n for n in legal if n <= length.train]
+    if not trained:
+        raise ConfigError(
+            f"length.min={length.min} length.train={length.train}: no length of {name} in between"
+        )
+    for key in ("lengths", "probe_lengths"):
+        for wanted in getattr(config.eval, key) or []:
+            if wanted not in task.lengths(1, length.test):
+                raise ConfigError(f"eval.{key}: {name} is not defined at length {wanted}")
+    span = (length.min, length.train, length.test)
+    experiment = Experiment(
+        task=task,
+        positions=positions,
+        net=_network(config, task),
+        trained=trained,
+        evaluated=config.eval.lengths or evaluation_lengths(task, *span),
+        probed=config.eval.probe_lengths or probe_lengths(task, *span),
+    )
+    _check_table(config, experiment)
+    return experiment
+
+
+def _network(config: Config, task: Task) -> Transformer:
+    """Trunk and encoding draw from streams of their own, so that trunks of one seed are alike."""
+    model = config.model
+    shape = Shape(model.width, model.heads, model.layers, model.causal)
+    with initialisation(config.seed, "encoding"):
+        encodings = [_make(config.encoding, shape)]
+        if encodings[0].per_layer:
+            encodings += [_make(config.encoding, shape) for _ in range(1, shape.layers)]
+    with initialisation(config.seed, "trunk"):
+        return Transformer(shape, len(task.vocabulary), encodings, dropout=model.dropout)
+
+
+def _make(node: dict[str, Any], *arguments: Any) -> Any:
+    """The class that `_target_` names, which the schema has checked, with the other keys."""
+    module, _, name = node["_target_"].rpartition(".")
+    settings = {key: value for key, value in node.items() if key not in ("name", "_target_")}
+    return getattr(import_module(module), name)(*arguments, **settings)
+
+
+def _check_table(config: Config, experiment: Experiment) -> None:
+    longest = max(experiment.trained + experiment.evaluated + experiment.probed)
+    sample = experiment.task.sample(1, longest, generator(0, "size"))
+    tokens = sample.prompt.shape[1] + sample.answer.shape[1]
+    needed = experiment.positions.bound(tokens)
+    rows = experiment.net.encoding.max_length
+    if rows is not None and needed > rows:
+        raise ConfigError(
+            f"encoding.max_length={rows}: {config.encoding['name']} needs {needed} rows at length "
+            f"{longest}, which is {tokens} tokens of prompt and answer, with "
+            f"positions={config.positions['name']}: set encoding.max_length={needed}"
+        )
+
+
+def read_checkpoint(path: Path) -> dict[str, Any]:
+    """A checkpoint as plain containers and tensors; no code in it is ever run.
+
+    Raises ConfigError where the file is missing or is no such checkpoint.
+    """
+    try:
+        return dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(
+            f"{path}: {reason} (overwrite=true trains the run from the start)"
+        ) from None
+
+
+def load_weights(net: Transformer, checkpoint: dict[str, Any]) -> None:
+    """Puts the weights of a training checkpoint into a network of the same configuration."""
+    weights = checkpoint["state_dict"]
+    net.load_state_dict({name.removeprefix("net."): value for name, value in weights.items()})

@@ -1,0 +1,57 @@
+"""Loss and metrics of answers, over the tokens that are scored."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+from torchmetrics import Metric
+
+UNSCORED = -100
+"""The target that `cross_entropy` leaves out."""
+
+
+def answer_loss(
+    logits: Tensor, answer: Tensor, scored: Tensor | None, *, reduction: str = "mean"
+) -> Tensor:
+    """(B,A,V), (B,A), (B,A) bool or None -> mean or sum of the cross-entropy, in nats a token."""
+    targets = answer if scored is None else answer.masked_fill(~scored, UNSCORED)
+    return cross_entropy(logits.flatten(0, 1), targets.flatten(), reduction=reduction)
+
+
+class AnswerMetrics(Metric):
+    """Exact match over answers; accuracy and loss over their scored tokens.
+
+    Under teacher forcing (a decoder) token accuracy sees the right answer so far; exact match does
+    not depend on that, since the first wrong token decides it.
+    """
+
+    full_state_update = False
+    answers: Tensor
+    exact: Tensor
+    tokens: Tensor
+    correct: Tensor
+    loss: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        for name in ("answers", "exact", "tokens", "correct"):
+            self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        self.add_state("loss", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, logits: Tensor, answer: Tensor, scored: Tensor | None = None) -> None:
+        """(B,A,V), (B,A), (B,A) bool or None."""
+        right = logits.argmax(dim=-1) == answer
+        if scored is None:
+            scored = torch.ones_like(right)
+        self.answers += len(answer)
+        self.exact += (right | ~scored).all(dim=1).sum()
+        self.tokens += scored.sum()
+        self.correct += (right & scored).sum()
+        self.loss += answer_loss(logits.float(), answer, scored, reduction="sum")
+
+    def compute(self) -> dict[str, Tensor]:
+        """Scalars `exact`, `token_accuracy` and `loss`."""
+        return {
+            "exact": self.exact / self.answers,
+            "token_accuracy": self.correct / self.tokens,
+            "loss": self.loss / self.tokens,
+        }

@@ -1,0 +1,67 @@
+"""However a run ends, its folder tells: by its status, its log, and what it was made with."""
+
+import logging
+import platform
+import subprocess
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import posenc
+from posenc.errors import ConfigError, Interrupted, RunFailed
+from posenc.results.records import RunFolder
+from posenc.schema import PROJECT
+
+logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def kept_log(path: Path) -> Iterator[None]:
+    """Copies everything that is logged into the run folder."""
+    handler = logging.FileHandler(path)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.getLogger().addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger().removeHandler(handler)
+        handler.close()
+
+
+@contextmanager
+def kept_status(folder: RunFolder) -> Iterator[None]:
+    """However the run ends, run.json says so. A finished run stays finished."""
+    done = folder.status().get("status") == "finished"
+    try:
+        yield
+    except Interrupted:
+        if not done:
+            folder.write_status(status="interrupted")
+        logger.warning("interrupted: the same command goes on from here (%s)", folder.path)
+        raise
+    except ConfigError:
+        raise
+    except (Exception, SystemExit) as error:
+        if not done:
+            folder.write_status(status="failed", traceback=traceback.format_exc())
+        logger.exception("the run failed")
+        raise RunFailed(f"{type(error).__name__}: {error} (traceback in {folder.path})") from error
+
+
+def circumstances(threads: int) -> dict[str, Any]:
+    """Where, when and with what a run is made."""
+    git = ["git", "-C", str(PROJECT), "describe", "--always", "--dirty", "--exclude=*"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    return {
+        "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "posenc": posenc.__version__,
+        "commit": commit or None,
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("torch", "pytorch-lightning", "numpy")},
+        "host": platform.node(),
+        "threads": threads,
+    }

@@ -1,0 +1,185 @@
+"""Charts: curves against length, heat maps of matrices, and the pictures made of them offline."""
+
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import altair as alt
+import polars as pl
+
+from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order
+from posenc.results.reading import RUN
+from posenc.results.report import contenders, runs
+
+Chart = TypeVar("Chart", alt.ConcatChart, alt.FacetChart)
+Matrix = Sequence[Sequence[float | None]]
+
+GREY = "#6b7280"
+PALE = "#e5e7eb"
+SHADE = "#f1f4f9"
+MATRIX = 240
+"""Points that a matrix takes along its longer side, where its labels allow."""
+LEGIBLE = 13
+"""Points that a cell needs for a word beside it."""
+
+
+def length_curves(rows: pl.DataFrame) -> alt.ConcatChart:
+    """Exact match against length: a panel for every task and model, a line for every contender.
+
+    A line is the mean over fitted seeds, and faint points are single seeds; unfitted seeds have a
+    dotted line of their own. The trained range is shaded and chance is dashed.
+    """
+    rows = rows.join(runs(rows).select(*RUN, "label", "fitted"), on=RUN, maintain_order="left")
+    scores = contenders(rows).group_by("label").agg(pl.col("score").mean())
+    ranked = scores.sort("score", "label", descending=[True, False], nulls_last=True)["label"]
+    panels = rows.partition_by("task", "model", "train_max", maintain_order=True)
+    chart = alt.concat(*(_panel(panel, ranked.to_list()) for panel in panels), columns=2)
+    return _styled(chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared"))
+
+
+def _panel(rows: pl.DataFrame, ranked: list[str]) -> alt.LayerChart:
+    first = rows.row(0, named=True)
+    lengths = rows["length"].to_list()
+    told = any(map(mask_tells_order, rows["model"], rows["encoding"]))
+    title = alt.TitleParams(
+        f"{first['task']}, {first['model']}",
+        # A blank one keeps the plots of neighbouring panels level.
+        subtitle=f"none: {MASK_TELLS_ORDER}" if told else " ",
+    )
+    trained = _data([{"length": min(lengths), "end": first["train_max"]}])
+    chance = rows.group_by("length").agg(exact=pl.col("chance").mean()).sort("length")
+    seeds = rows.with_columns(
+        status=pl.when("fitted").then(pl.lit("fitted")).otherwise(pl.lit("not fitted")),
+        rank=pl.col("label").replace_strict(ranked, range(len(ranked))),
+    )
+    line = ["rank", "label", "status", "length"]
+    means = seeds.group_by(line).agg(pl.col("exact").mean()).sort(line)
+
+    x = alt.X(
+        "length:Q",
+        scale=alt.Scale(zero=False, nice=False, domainMax=max(lengths)),
+        title="length",
+        axis=alt.Axis(grid=False, labelFlush=False),
+    )
+    y = alt.Y("exact:Q", scale=alt.Scale(domain=[0, 1]), title="exact match")
+    scheme: Literal["tableau10", "tableau20"] = "tableau10" if len(ranked) <= 10 else "tableau20"
+    colour = alt.Color(
+        "label:N",
+        title="encoding",
+        scale=alt.Scale(domain=ranked, scheme=scheme),
+        legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1),
+    )
+    # The better, the wider and the further back: lines that coincide can all be seen.
+    widths = alt.Scale(domain=[0, max(1, len(ranked) - 1)], range=[3.5, 1.5])
+    dashes = alt.Scale(domain=["fitted", "not fitted"], range=[[1, 0], [2, 3]])
+    mean_line = {
+        "color": colour,
+        "strokeWidth": alt.StrokeWidth("rank:Q", scale=widths, legend=None),
+        "strokeDash": alt.StrokeDash("status:N", scale=dashes, title="seeds"),
+    }
+    dashed = alt.MarkDef("line", color=GREY, strokeDash=[6, 4], strokeWidth=1)
+    layers = [
+        alt.Chart(trained).mark_rect(color=SHADE).encode(x=x, x2="end:Q"),
+        alt.Chart(trained).mark_text(text="trained", y=0, dy=-8).encode(x=x),
+        alt.Chart(_data(means)).mark_line().encode(x=x, y=y, **mean_line),
+        alt.Chart(_data(seeds.select("label", "length", "exact")))
+        .mark_circle(size=20, opacity=0.4)
+        .encode(x=x, y=y, color=colour),
+        alt.Chart(_data(chance), mark=dashed).encode(x=x, y=y),
+        alt.Chart(_data(chance.tail(1))).mark_text(text="chance", x="width", dx=4).encode(y=y),
+    ]
+    return alt.LayerChart(layer=layers, title=title, width=340, height=220)
+
+
+def heat_map(
+    panels: Mapping[str, Matrix],
+    *,
+    rows: str,
+    columns: str,
+    title: str = "",
+    row_labels: Sequence[str] | None = None,
+    column_labels: Sequence[str] | None = None,
+    signed: bool = False,
+) -> alt.FacetChart:
+    """Matrices as coloured cells, one panel for each, all on one scale of colours.
+
+    `rows` and `columns` name the axes, whose cells are numbered from 0 unless labelled. A cell
+    that is None or not finite stays blank. `signed` puts a pale 0 between two colours.
+    """
+    cells: list[dict[str, Any]] = [
+        {"panel": name, "row": i, "column": j, "value": value}
+        for name, matrix in panels.items()
+        for i, line in enumerate(matrix)
+        for j, value in enumerate(line)
+        if value is not None and math.isfinite(value)
+    ]
+    shape = next(iter(panels.values()))
+    height, width = len(shape), len(shape[0])
+    smallest = 1 if row_labels is None and column_labels is None else LEGIBLE
+    step = alt.Step(max(smallest, min(MATRIX // max(height, width), 18)))
+    largest = max((abs(cell["value"]) for cell in cells), default=0) or 1
+    scale = (
+        alt.Scale(scheme="blueorange", domain=[-largest, largest])
+        if signed
+        else alt.Scale(scheme="blues")
+    )
+    chart = (
+        alt.Chart(_data(cells))
+        .mark_rect()
+        .encode(
+            x=alt.X("column:O", **_cells(width, columns, column_labels)),
+            y=alt.Y("row:O", **_cells(height, rows, row_labels)),
+            color=alt.Color(
+                "value:Q", scale=scale, title="", legend=alt.Legend(gradientLength=120)
+            ),
+        )
+        .properties(width=step, height=step)
+        .facet(alt.Facet("panel:N", sort=list(panels), title=""), columns=4)
+        .properties(title=title)
+    )
+    return _styled(chart)
+
+
+def png(chart: alt.TopLevelMixin, scale: float = 2) -> bytes:
+    """The chart as a PNG of `scale` pixels to the point, drawn without a browser or a network."""
+    buffer = io.BytesIO()
+    chart.save(buffer, format="png", scale_factor=scale)
+    return buffer.getvalue()
+
+
+def save(chart: alt.TopLevelMixin, path: Path, scale: float = 2) -> None:
+    """Writes the chart as what the path's suffix says: .png or .svg."""
+    chart.save(path, scale_factor=scale)
+
+
+def _cells(count: int, name: str, labels: Sequence[str] | None) -> dict[str, Any]:
+    axis = alt.Axis(labelAngle=0, labelOverlap=True)
+    if labels is not None:
+        # Words repeat within a sentence, so cells keep their numbers and only show the words.
+        axis = alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", labelOverlap=False)
+    return {"title": name, "axis": axis, "scale": alt.Scale(domain=list(range(count)))}
+
+
+def _data(rows: pl.DataFrame | list[dict[str, Any]]) -> dict[str, Any]:
+    """Inline values, which a data frame would limit to 5000 and alt.InlineData check one by one."""
+    return {"values": rows if isinstance(rows, list) else rows.to_dicts()}
+
+
+def _styled(chart: Chart) -> Chart:
+    return (
+        chart.configure(font="DejaVu Sans", background="white")
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor=GREY,
+            titleColor=GREY,
+            titleFontWeight="normal",
+            domain=False,
+            tickSize=0,
+            gridColor=PALE,
+        )
+        .configure_text(color=GREY, fontSize=9, align="left")
+        .configure_title(anchor="start", fontSize=13, subtitleColor=GREY)
+    )

@@ -1,0 +1,20 @@
+"""How a contender is called wherever results are shown."""
+
+MISSING = "–"
+"""Stands where there is no number."""
+
+MASK_TELLS_ORDER = "the causal mask itself tells order"
+"""What is said beside a run that `mask_tells_order` marks."""
+
+
+def label(encoding: str, positions: str) -> str:
+    """The encoding, and where its ids come from unless they simply count tokens."""
+    return encoding if positions == "index" else f"{encoding} + {positions}"
+
+
+def mask_tells_order(model: str, encoding: str) -> bool:
+    """Whether a run without an encoding is not blind to order all the same.
+
+    Under a causal mask a token sees only what came before it, which gives its place away.
+    """
+    return model == "decoder" and encoding == "none"

@@ -1,0 +1,176 @@
+"""The run folder: where it is, who may write to it, what it says of the run, and its rows.
+
+outputs/<task>/<model>-<encoding>-<positions>/seed<k>-<fingerprint>/
+    config.yaml      every setting, resolved
+    run.json         status, versions, timings, and the traceback of a failure
+    train.log
+    checkpoints/last.ckpt
+    events.out.*     TensorBoard
+    lengths.csv      the result; a later evaluation adds lengths-<hash>.csv
+"""
+
+import csv
+import fcntl
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from posenc.errors import ConfigError
+
+SCHEMA = 1
+"""Version of the files in a run folder."""
+
+COLUMNS = (
+    "task", "model", "encoding", "positions", "seed", "fingerprint", "train_max", "length",
+    "in_range", "n", "exact", "token_accuracy", "loss", "chance", "token_chance",
+    "positions_at_eval", "draws", "eval_seed",
+)  # fmt: skip
+
+EVALUATION_KEYS = ("eval", "length.test", "positions.at_eval", "positions.draws")
+"""Keys that change what is asked of a trained network, not the network."""
+
+NEUTRAL_KEYS = (
+    "logger", "threads", "outputs", "overwrite", "checkpoint", "data.workers",
+    "trainer.log_every_n_steps", "trainer.enable_progress_bar",
+)  # fmt: skip
+"""Keys that change neither the trained weights nor the rows."""
+
+Settings = dict[str, Any]
+
+
+def _without(settings: Settings, keys: tuple[str, ...], prefix: str = "") -> Settings:
+    return {
+        key: _without(value, keys, f"{prefix}{key}.") if isinstance(value, dict) else value
+        for key, value in settings.items()
+        if f"{prefix}{key}" not in keys
+    }
+
+
+def _digest(settings: Settings) -> str:
+    text = json.dumps(settings, sort_keys=True)
+    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
+
+
+def fingerprint(settings: Settings) -> str:
+    """Eight hexadecimal digits that differ wherever the trained weights may."""
+    return _digest(_without(settings, EVALUATION_KEYS + NEUTRAL_KEYS))
+
+
+def evaluation_hash(settings: Settings) -> str:
+    """Eight hexadecimal digits that differ wherever the evaluation of one network may."""
+    neutral = ("eval.probe_every", "eval.probe_lengths", "eval.probe_samples")
+    kept = _without(settings, neutral)
+    positions = {key: kept["positions"].get(key) for key in ("at_eval", "draws")}
+    return _digest({"eval": kept["eval"], "test": kept["length"]["test"], "positions": positions})
+
+
+def identity(settings: Settings) -> Settings:
+    """The columns of a row that say which run it belongs to."""
+    names = {group: settings[group]["name"] for group in ("task", "model", "encoding", "positions")}
+    return {**names, "seed": settings["seed"], "fingerprint": fingerprint(settings)}
+
+
+class RunFolder:
+    """One run on disk. Every file is written under another name and then renamed, so that whoever
+    reads finds it whole or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.checkpoint = path / "checkpoints" / "last.ckpt"
+
+    @classmethod
+    def of(cls, settings: Settings) -> "RunFolder":
+        """The folder that belongs to these settings, whether or not it exists."""
+        run = identity(settings)
+        setup = f"{run['model']}-{run['encoding']}-{run['positions']}"
+        leaf = f"seed{run['seed']}-{run['fingerprint']}"
+        return cls(Path(settings["outputs"]).resolve() / run["task"] / setup / leaf)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the folder for this process; the lock goes with the process, however it ends.
+
+        Raises ConfigError when another process holds it.
+        """
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(f"this very run is going on right now in {self.path}") from None
+            yield
+
+    def clear(self) -> None:
+        """Deletes everything but the lock."""
+        for entry in self.path.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry.name != ".lock":
+                entry.unlink()
+
+    def status(self) -> Settings:
+        """What run.json says, if there is one. Raises ConfigError where it cannot be read."""
+        path = self.path / "run.json"
+        if not path.exists():
+            return {}
+        try:
+            status = json.loads(path.read_text())
+        except ValueError:
+            raise ConfigError(f"{path} is no JSON: delete the run folder to do it again") from None
+        if status.get("schema") != SCHEMA:
+            raise ConfigError(f"{path} has schema {status.get('schema')}, not {SCHEMA}")
+        return dict(status)
+
+    def write_status(self, **changes: Any) -> None:
+        """Changes these entries of run.json and keeps the others."""
+        status = {**self.status(), "schema": SCHEMA, **changes}
+        self.write("run.json", json.dumps(status, indent=2) + "\n")
+
+    def write(self, name: str, text: str) -> None:
+        """Puts a whole file in place at once."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        unfinished = self.path / f".{name}.unfinished"
+        with unfinished.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(self.path / name)
+
+    def rows_name(self, settings: Settings) -> str:
+        """lengths.csv for the evaluation that came first, lengths-<hash>.csv for any other."""
+        own = evaluation_hash(settings)
+        first = self.status().get("evaluation", own)
+        return "lengths.csv" if own == first else f"lengths-{own}.csv"
+
+    def write_rows(self, name: str, rows: list[Settings]) -> None:
+        """Writes rows with the keys COLUMNS as CSV."""
+        text = io.StringIO()
+        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**row, "in_range": str(row["in_range"]).lower()} for row in rows)
+        self.write(name, text.getvalue())
+
+    def read_rows(self, name: str) -> list[Settings]:
+        """The rows of a CSV written by `write_rows`; no rows where it does not exist."""
+        path = self.path / name
+        if not path.exists():
+            return []
+        with path.open(newline="") as file:
+            return [_typed(row) for row in csv.DictReader(file)]
+
+
+def _typed(row: dict[str, str]) -> Settings:
+    whole = ("seed", "train_max", "length", "n", "draws", "eval_seed")
+    real = ("exact", "token_accuracy", "loss", "chance", "token_chance")
+    return {
+        **row,
+        **{key: int(row[key]) for key in whole},
+        **{key: float(row[key]) for key in real},
+        "in_range": row["in_range"] == "true",
+    }

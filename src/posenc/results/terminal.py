@@ -1,0 +1,121 @@
+"""What one run found, as a table for the terminal."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from posenc.results import statistics
+from posenc.results.labels import MASK_TELLS_ORDER, MISSING, label, mask_tells_order
+
+Row = Mapping[str, Any]
+
+
+def print_run(
+    rows: Sequence[Row], *, folder: Path, outputs: Path, console: Console | None = None
+) -> None:
+    """Prints the rows of one lengths.csv, what they come to, and where the run can be looked at."""
+    console = console or Console(highlight=False)
+    rows = sorted(rows, key=lambda row: row["length"])
+    many_tokens = any(row["token_accuracy"] != row["exact"] for row in rows)
+    console.print()
+    console.print(_table(rows, many_tokens))
+    console.print(_findings(rows, many_tokens), "")
+    for warning in _warnings(rows):
+        console.print(Text(warning, style="yellow"))
+    # Paths and commands stay on one line, whatever the width, so that they can be copied.
+    console.print(Text(f"\nrun folder  {folder}"), soft_wrap=True)
+    command = f"tensorboard --logdir {shlex.quote(str(outputs))}"
+    console.print(Text(f"look at it  {command}"), soft_wrap=True)
+    console.print(Text("            (set Smoothing to 0 there: it bends curves)", style="dim"))
+
+
+def _table(rows: Sequence[Row], many_tokens: bool) -> Table:
+    first = rows[0]
+    contender = label(first["encoding"], first["positions"])
+    run = f"  {first['model']}, {contender}, seed {first['seed']}"
+    table = Table(
+        title=Text.assemble((first["task"], "bold"), run),
+        title_style="",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    columns = ["length", "", "exact\nmatch", "95 %\ninterval", "chance"]
+    if many_tokens:
+        forced = ",\nteacher-forced" if first["model"] == "decoder" else ""
+        columns += [f"token accuracy{forced}", "token\nchance"]
+    for column in columns:
+        table.add_column(column, justify="right" if column else "left")
+    for row, following in zip(rows, [*rows[1:], None], strict=True):
+        low, high = statistics.wilson(round(row["exact"] * row["n"]), row["n"])
+        cells = [f"{low:.3f}–{high:.3f}", f"{row['chance']:.3f}"]
+        if many_tokens:
+            cells += [f"{row['token_accuracy']:.3f}", f"{row['token_chance']:.3f}"]
+        exact = Text(f"{row['exact']:.3f}", style=_style(row, low))
+        last = following is not None and _where(following) != _where(row)
+        table.add_row(str(row["length"]), _where(row), exact, *cells, end_section=last)
+    return table
+
+
+def _where(row: Row) -> str:
+    if row["in_range"]:
+        return "trained"
+    return "beyond" if row["length"] > row["train_max"] else "shorter"
+
+
+def _style(row: Row, low: float) -> str:
+    """Green where solved, red where no better than chance."""
+    if row["exact"] >= statistics.HOLDS:
+        return "green"
+    return "red" if low <= row["chance"] else ""
+
+
+def _findings(rows: Sequence[Row], many_tokens: bool) -> Table:
+    lengths = [row["length"] for row in rows]
+    train_max = rows[0]["train_max"]
+    span = f"lengths {train_max + 1} to {lengths[-1]}"
+    findings = Table.grid(padding=(0, 2))
+
+    def add_score(name: str, value: str, chance: str, meaning: str) -> None:
+        score = statistics.score(lengths, [row[value] for row in rows], train_max)
+        blind = statistics.score(lengths, [row[chance] for row in rows], train_max)
+        if score is None:
+            findings.add_row(name, MISSING, f"no length beyond {train_max} was tested")
+        else:
+            findings.add_row(
+                name, f"{score:.3f}", f"mean {meaning} over {span}; chance {blind:.3f}"
+            )
+
+    add_score("score", "exact", "chance", "exact match")
+    if many_tokens:
+        add_score("token score", "token_accuracy", "token_chance", "token accuracy")
+    held = statistics.holds_to(lengths, [row["exact"] for row in rows])
+    meaning = f"exact match is at least {statistics.HOLDS} up to this length"
+    if held is None:
+        meaning = f"exact match is below {statistics.HOLDS} at the shortest length already"
+    elif held == lengths[-1]:
+        meaning += ", the longest tested"
+    findings.add_row("holds to", MISSING if held is None else str(held), meaning)
+    return findings
+
+
+def _warnings(rows: Sequence[Row]) -> list[str]:
+    first, warnings = rows[0], []
+    exact, in_range = [row["exact"] for row in rows], [row["in_range"] for row in rows]
+    if not statistics.fitted(exact, in_range):
+        mean = statistics.trained_mean(exact, in_range)
+        why = (
+            "no length that it was trained on was tested"
+            if mean is None
+            else f"its exact match on trained lengths averages {mean:.3f}, below {statistics.HOLDS}"
+        )
+        warnings.append(f"Not fitted: {why}, so its longer lengths say nothing.")
+    if mask_tells_order(first["model"], first["encoding"]):
+        warnings.append(f"This run has no encoding, yet it is not blind: {MASK_TELLS_ORDER}.")
+    warnings.append("One seed is not a result: add `-m seed=0,1,2`.")
+    return warnings

@@ -1,0 +1,231 @@
+"""The shape of a configuration: types, unknown keys and impossible numbers stop here.
+
+Nothing in this file imports torch, so a mistake on the command line costs no waiting. Defaults
+stand in configs/ alone.
+"""
+
+import difflib
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, is_dataclass
+from functools import reduce
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException, ValidationError
+
+from posenc.errors import ConfigError
+
+PROJECT = Path(__file__).resolve().parents[2]
+CONFIGS = PROJECT / "configs"
+PLUGINS = ("task", "encoding", "positions")
+"""Groups whose keys are those of the chosen yaml and name the settings of a class."""
+
+
+@dataclass
+class Length:
+    min: int
+    train: int
+    test: int
+
+
+@dataclass
+class Data:
+    batch_size: int
+    workers: int
+
+
+@dataclass
+class Model:
+    name: str
+    causal: bool
+    width: int
+    heads: int
+    layers: int
+    dropout: float
+
+
+@dataclass
+class Optimizer:
+    name: str
+    lr: float
+    betas: list[float]
+    weight_decay: float
+    warmup: float
+
+
+@dataclass
+class Trainer:
+    max_steps: int
+    gradient_clip_val: float | None
+    accumulate_grad_batches: int
+    accelerator: str
+    devices: int
+    precision: str
+    log_every_n_steps: int
+    enable_progress_bar: bool
+
+
+@dataclass
+class Eval:
+    samples: int
+    lengths: list[int] | None
+    seed: int
+    probe_every: int
+    probe_lengths: list[int] | None
+    probe_samples: int
+
+
+@dataclass
+class Logger:
+    name: str
+
+
+@dataclass
+class Checkpoint:
+    every: int
+
+
+@dataclass
+class Config:
+    task: dict[str, Any]
+    encoding: dict[str, Any]
+    positions: dict[str, Any]
+    model: Model
+    optimizer: Optimizer
+    trainer: Trainer
+    eval: Eval
+    logger: Logger
+    seed: int
+    length: Length
+    data: Data
+    threads: int
+    checkpoint: Checkpoint
+    outputs: str
+    overwrite: bool
+
+
+AT_LEAST: dict[str, float] = {
+    "seed": 0, "length.min": 1, "data.batch_size": 1, "data.workers": 0, "threads": 1,
+    "checkpoint.every": 1, "model.width": 1, "model.heads": 1, "model.layers": 1,
+    "model.dropout": 0, "optimizer.weight_decay": 0, "optimizer.warmup": 0, "trainer.max_steps": 1,
+    "trainer.accumulate_grad_batches": 1, "trainer.devices": 1, "trainer.log_every_n_steps": 1,
+    "eval.samples": 1, "eval.seed": 0, "eval.probe_every": 1, "eval.probe_samples": 1,
+}  # fmt: skip
+
+
+def load(raw: DictConfig | dict[str, Any]) -> Config:
+    """Raises ConfigError unless every key is known, has its type and can work with the others."""
+    try:
+        plain = OmegaConf.to_container(OmegaConf.create(raw), resolve=True)
+        assert isinstance(plain, dict)
+        _refuse_unknown(Config, plain, "")
+        for group in PLUGINS:
+            _check_plugin(group, plain[group])
+        config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Config), plain))
+    except ValidationError as error:
+        raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}") from None
+    except OmegaConfBaseException as error:
+        raise ConfigError(str(error).splitlines()[0]) from None
+    assert isinstance(config, Config)
+    _refuse_impossible(config)
+    return config
+
+
+def choices(group: str) -> list[str]:
+    """The names that `group=` can take."""
+    return sorted(file.stem for file in (CONFIGS / group).glob("*.yaml"))
+
+
+def siblings(key: str) -> list[str]:
+    """The known keys on the level of a dotted key; none inside the settings of a chosen class."""
+    schema: Any = Config
+    for part in key.split(".")[:-1]:
+        schema = get_type_hints(schema).get(part) if is_dataclass(schema) else None
+    return list(get_type_hints(schema)) if is_dataclass(schema) else []
+
+
+def suggestion(key: str, known: Iterable[str]) -> str:
+    """A remedy for an unknown key: the known one that it resembles, or all of them."""
+    known = list(known)
+    close = difflib.get_close_matches(key.split(".")[-1], known, n=1)
+    if close:
+        return f"did you mean '{close[0]}'?"
+    return f"the keys are {', '.join(known)}" if known else "see the yaml of the choice in configs/"
+
+
+def _refuse_unknown(schema: Any, plain: Any, prefix: str) -> None:
+    """Every dataclass field must be a key of `plain`, and the other way round."""
+    fields = get_type_hints(schema)
+    if not isinstance(plain, dict):
+        raise ConfigError(f"{prefix.rstrip('.')}={plain}: the keys are {', '.join(fields)}")
+    for key in plain:
+        if key not in fields:
+            raise ConfigError(f"{prefix}{key}: no such key; {suggestion(str(key), fields)}")
+    for key, kind in fields.items():
+        if key not in plain:
+            raise ConfigError(f"{prefix}{key} is missing")
+        if is_dataclass(kind):
+            _refuse_unknown(kind, plain[key], f"{prefix}{key}.")
+
+
+def _check_plugin(group: str, node: Any) -> None:
+    """The keys of a chosen class are those of its yaml, and so are the types of their values."""
+    name = node.get("name") if isinstance(node, dict) else node
+    if not isinstance(node, dict) or name not in choices(group):
+        raise ConfigError(f"{group}={name!s}: choose one of {', '.join(choices(group))}")
+    defaults = OmegaConf.to_container(OmegaConf.load(CONFIGS / group / f"{name}.yaml"))
+    assert isinstance(defaults, dict)
+    for key in node.keys() - defaults.keys():
+        raise ConfigError(f"{group}.{key}: no such key; {suggestion(str(key), map(str, defaults))}")
+    for key, default in defaults.items():
+        if key not in node:
+            raise ConfigError(f"{group}.{key} is missing")
+        if not _same_kind(node[key], default):
+            kind = type(default).__name__
+            raise ConfigError(f"{group}.{key}={node[key]}: must be of type {kind}, as {default} is")
+    if node["_target_"] != defaults["_target_"]:
+        raise ConfigError(f"{group}._target_={node['_target_']}: {name} is {defaults['_target_']}")
+
+
+def _same_kind(value: Any, default: Any) -> bool:
+    if isinstance(default, float):
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return default is None or type(value) is type(default)
+
+
+def _refuse_impossible(config: Config) -> None:
+    """Numbers out of range, alone or against each other."""
+    for key, least in AT_LEAST.items():
+        value = reduce(getattr, key.split("."), config)
+        if not least <= value < math.inf:  # type: ignore[operator]
+            raise ConfigError(f"{key}={value}: must be at least {least}")
+    model, length = config.model, config.length
+    if model.width % model.heads:
+        raise ConfigError(
+            f"model.width={model.width} is not divisible by model.heads={model.heads}: "
+            "every head gets width / heads channels"
+        )
+    if not model.dropout < 1:
+        raise ConfigError(f"model.dropout={model.dropout}: must be below 1")
+    if not 0 < config.optimizer.lr < math.inf:
+        raise ConfigError(f"optimizer.lr={config.optimizer.lr}: must be above 0")
+    if not config.optimizer.warmup <= 1:
+        raise ConfigError(f"optimizer.warmup={config.optimizer.warmup}: is a share, at most 1")
+    if len(config.optimizer.betas) != 2 or not all(
+        0 <= beta < 1 for beta in config.optimizer.betas
+    ):
+        raise ConfigError(f"optimizer.betas={config.optimizer.betas}: two numbers in [0, 1)")
+    if length.train < length.min:
+        raise ConfigError(f"length.train={length.train}: must be at least length.min={length.min}")
+    if length.test < length.train:
+        raise ConfigError(
+            f"length.test={length.test}: must be at least length.train={length.train}"
+        )
+    for key in ("lengths", "probe_lengths"):
+        for value in getattr(config.eval, key) or []:
+            if not 1 <= value <= length.test:
+                raise ConfigError(
+                    f"eval.{key}: {value} is outside 1..{length.test}, the last being length.test"
+                )

@@ -1,0 +1,57 @@
+"""Copy: put out the prompt."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from posenc.errors import ConfigError
+from posenc.tasks.base import Chance, Sample, Task
+from posenc.tasks.strings import arrangement_chance, distinct, numbered, rearrange
+
+
+class Copy(Task):
+    """n symbols in, the same n symbols out; length counts the symbols of the prompt.
+
+        prompt  7 42 7 0
+        answer  7 42 7 0
+
+    Order matters. As in Kazemnejad et al. 2023 (arXiv:2305.19466), symbols are drawn uniformly
+    with replacement, 100 by default. `unique=True` draws without: no prompt holds a symbol twice.
+    """
+
+    def __init__(self, *, symbols: int = 100, unique: bool = False) -> None:
+        if unique not in (True, False):
+            raise ConfigError(f"task.unique={unique}: must be true or false")
+        self.vocabulary = numbered(symbols)
+        self.unique = unique
+
+    def lengths(self, low: int, high: int) -> list[int]:
+        """All of them; with unique symbols, those that the alphabet can fill."""
+        return super().lengths(low, min(high, len(self.vocabulary)) if self.unique else high)
+
+    def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
+        """Raises ConfigError where there are fewer unique symbols than places."""
+        symbols = len(self.vocabulary)
+        if self.unique and length > symbols:
+            raise ConfigError(
+                f"task.symbols={symbols}: too few for {length} unique symbols, "
+                "raise it or set task.unique=false"
+            )
+        if self.unique:
+            prompt = distinct(n, length, symbols, generator)
+        else:
+            prompt = torch.randint(symbols, (n, length), generator=generator)
+        return Sample(prompt, prompt.clone())
+
+    def solve(self, prompt: list[int]) -> list[int]:
+        return list(prompt)
+
+    def chance(self, length: int) -> Chance:
+        """One of the n! orders where symbols are unique, else see `arrangement_chance`."""
+        if self.unique:
+            return Chance(1 / math.factorial(length), 1 / length)
+        return arrangement_chance(length, len(self.vocabulary))
+
+    def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
+        return rearrange(prompt, generator)

@@ -1,0 +1,55 @@
+"""What tasks over strings of interchangeable symbols share: names, draws, orders, chance."""
+
+import math
+
+import torch
+from torch import Tensor
+
+from posenc.errors import ConfigError
+from posenc.tasks.base import Chance, Vocabulary
+
+
+def numbered(symbols: int) -> Vocabulary:
+    """Symbols named 0, 1, 2, ... Raises ConfigError unless there are at least two."""
+    if not isinstance(symbols, int) or symbols < 2:
+        raise ConfigError(f"task.symbols={symbols}: must be a whole number, at least 2")
+    return Vocabulary([str(symbol) for symbol in range(symbols)])
+
+
+def distinct(rows: int, count: int, below: int, generator: torch.Generator) -> Tensor:
+    """(rows, count) int64: in every row different numbers from 0..below-1, in random order."""
+    return torch.rand(rows, below, generator=generator).argsort(1)[:, :count]
+
+
+def rearrange(prompt: Tensor, generator: torch.Generator) -> Tensor:
+    """(P,) -> (P,): the same tokens in a random order, another one wherever there is another."""
+    shuffled = prompt[torch.randperm(len(prompt), generator=generator)]
+    return prompt.roll(1) if torch.equal(shuffled, prompt) else shuffled
+
+
+def arrangement_chance(length: int, symbols: int) -> Chance:
+    """Chance of answers that hold all prompt tokens, each drawn from V symbols, in a known order.
+
+    Given the bag, its N arrangements are equally likely. Any of them is the best exact guess: the
+    bag comes up with probability N / V^n and the guess is right with 1 / N, so the sum over bags
+    counts the bags, C(n + V - 1, n) / V^n. Every answer token is the symbol s with the share of s
+    in the bag, so the best guess for tokens repeats the most frequent symbol.
+    """
+    bags = math.comb(length + symbols - 1, length)
+    return Chance(bags / symbols**length, _largest_count(length, symbols) / length)
+
+
+def _largest_count(length: int, symbols: int) -> float:
+    """Expected count of the most frequent of V symbols among n independent uniform draws.
+
+    The counts are V independent Poisson variables of mean n / V, given that they add up to n. Cut
+    that law off above m, and its V-fold convolution at n is proportional to P(largest <= m); what
+    remains is a sum over m of P(largest > m). The convolution is circular: sums that reach
+    3n + 64 fold back onto n, and their probability is below 1e-80.
+    """
+    counts = torch.arange(length + 1, dtype=torch.float64)
+    law = (counts * math.log(length / symbols) - torch.lgamma(counts + 1)).softmax(0)
+    cut_above = law.expand(length + 1, -1).tril()
+    size = 2 * length + 64
+    sums = torch.fft.irfft(torch.fft.rfft(cut_above, size) ** symbols, size)[:, length]
+    return (1 - sums / sums[-1]).sum().item()

@@ -1,0 +1,129 @@
+"""What happens around a training step: it is kept, it can be stopped, it is probed."""
+
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytorch_lightning as pl
+
+from posenc.errors import Interrupted
+from posenc.evaluation import by_length
+from posenc.tasks.base import Task
+from posenc.training.module import AnswerModule
+
+
+class LastCheckpoint(pl.Callback):
+    """Keeps the latest state, and no other, every so many optimizer steps.
+
+    Lightning's ModelCheckpoint would rank checkpoints; here none is ever selected.
+    """
+
+    def __init__(self, path: Path, every: int) -> None:
+        self.path = path
+        self.every = every
+        self._kept = -1
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """A resumed run starts from a step that is already on disk."""
+        self._kept = trainer.global_step
+
+    def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
+        """Gradient accumulation ends several batches at one step; the first of them is kept."""
+        if trainer.global_step % self.every == 0 and trainer.global_step != self._kept:
+            self._keep(trainer)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """The last state is always kept."""
+        if trainer.global_step != self._kept:
+            self._keep(trainer)
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """An interruption comes between two batches, where the state is whole; errors may not."""
+        if isinstance(exception, Interrupted):
+            self._keep(trainer)
+
+    def _keep(self, trainer: pl.Trainer) -> None:
+        unfinished = self.path.with_suffix(".unfinished")
+        trainer.save_checkpoint(unfinished)
+        os.replace(unfinished, self.path)
+        self._kept = trainer.global_step
+
+
+class Interruption(pl.Callback):
+    """Lets SIGTERM and Ctrl-C end training between two batches, and anything else at once."""
+
+    def __init__(self) -> None:
+        self._training = False
+        self._received: int | None = None
+
+    @contextmanager
+    def handling_signals(self) -> Iterator[None]:
+        """Inside, a signal raises Interrupted at the next moment when nothing is torn by it."""
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        before = {number: signal.signal(number, self._receive) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        if not self._training:
+            raise Interrupted(128 + number)
+        self._received = number
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """From here on a signal waits for the end of a batch."""
+        self._training = True
+
+    def on_train_batch_end(self, *_: Any) -> None:
+        """The moment between two batches."""
+        if self._received is not None:
+            self._training = False
+            raise Interrupted(128 + self._received)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """From here on a signal acts at once again."""
+        self._training = False
+        if self._received is not None:
+            raise Interrupted(128 + self._received)
+
+
+class Probes(pl.Callback):
+    """Logs `eval/exact/<length>` on a few problems at a few lengths while training goes on."""
+
+    def __init__(
+        self, task: Task, lengths: Sequence[int], *, every: int, samples: int, seed: int
+    ) -> None:
+        self.task = task
+        self.lengths = lengths
+        self.every = every
+        self.samples = samples
+        self.seed = seed
+        self._probed = 0
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any
+    ) -> None:
+        """Draws from streams of its own, so training goes on as if it had not happened."""
+        step = trainer.global_step
+        if step % self.every or step == self._probed or trainer.logger is None:
+            return
+        self._probed = step
+        assert isinstance(pl_module, AnswerModule)
+        scores = by_length(
+            pl_module.net,
+            self.task,
+            pl_module.positions,
+            self.lengths,
+            samples=self.samples,
+            seed=self.seed,
+        )
+        exact = {f"eval/exact/{score.length}": score.exact for score in scores}
+        trainer.logger.log_metrics(exact, step)

@@ -1,0 +1,53 @@
+"""An endless stream of training batches, each a pure function of the seed and its number."""
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+import pytorch_lightning as pl
+import torch
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+from posenc.seeding import generator
+from posenc.tasks.base import Sample, Task
+
+
+class Batches(Dataset[Sample]):
+    """Batch i holds `rows` problems of one length, drawn uniformly from `lengths`."""
+
+    def __init__(self, task: Task, lengths: Sequence[int], *, rows: int, seed: int) -> None:
+        self.task = task
+        self.lengths = lengths
+        self.rows = rows
+        self.seed = seed
+
+    def __getitem__(self, number: int) -> Sample:
+        stream = generator(self.seed, "training", number)
+        length = self.lengths[int(torch.randint(len(self.lengths), (), generator=stream))]
+        return self.task.sample(self.rows, length, stream)
+
+
+class From(Sampler[int]):
+    """Batch numbers from `start` on, without end."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+
+    def __iter__(self) -> Iterator[int]:
+        return count(self.start)
+
+
+class TrainingData(pl.LightningDataModule):
+    """Serves batches 0, 1, 2, ... to a trainer, or what follows its last one after a restart."""
+
+    def __init__(self, batches: Batches, *, workers: int) -> None:
+        super().__init__()
+        self.batches = batches
+        self.workers = workers
+
+    def train_dataloader(self) -> DataLoader[Sample]:
+        """Lightning calls this after it has restored its counters from a checkpoint."""
+        assert self.trainer is not None
+        start = self.trainer.fit_loop.epoch_loop.total_batch_idx + 1
+        return DataLoader(
+            self.batches, batch_size=None, sampler=From(start), num_workers=self.workers
+        )

@@ -1,0 +1,93 @@
+"""What is seen of a training run while it goes on: logged figures and a progress bar."""
+
+import time
+from typing import Any
+
+import pytorch_lightning as pl
+import torch
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from posenc.metrics import AnswerMetrics
+from posenc.tasks.base import Sample
+
+COLUMNS = (
+    TextColumn("training"),
+    BarColumn(),
+    MofNCompleteColumn(),
+    TimeRemainingColumn(),
+    TextColumn("{task.fields[figures]}"),
+)
+
+
+class Monitor(pl.Callback):
+    """Every `log_every_n_steps` of the trainer, and at the end: loss, exact match and speed.
+
+    Between those steps nothing is computed and nothing is read back from the device. Raises
+    FloatingPointError as soon as it meets a loss that is not finite.
+    """
+
+    def __init__(self, *, progress_bar: bool) -> None:
+        self.progress_bar = progress_bar
+        self.tokens = 0
+        """Tokens trained on since this process took up the run."""
+        self.seconds = 0.0
+        """Wall-clock seconds that they took."""
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Starts the clock and draws the bar."""
+        self._logged_step = trainer.global_step
+        self._logged_tokens = 0
+        self._started = self._logged_time = time.perf_counter()
+        self._bar = Progress(*COLUMNS, console=Console(stderr=True), disable=not self.progress_bar)
+        self._line = self._bar.add_task("", total=trainer.max_steps, figures="")
+        self._bar.start()
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Sample,
+        batch_idx: int,
+    ) -> None:
+        """Counts; at the steps that are logged, also measures."""
+        step = trainer.global_step
+        self.tokens += batch.prompt.numel() + batch.answer.numel()
+        self._bar.update(self._line, completed=step)
+        due = step % trainer.log_every_n_steps == 0 or step == trainer.max_steps  # type: ignore[attr-defined]
+        if due and step != self._logged_step:
+            self._log(trainer, outputs, batch)
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Stops the clock."""
+        self._stop()
+
+    def on_exception(self, *_: Any) -> None:
+        """Leaves a clean terminal to whatever is said about the failure."""
+        self._stop()
+
+    def _stop(self) -> None:
+        self.seconds = time.perf_counter() - self._started
+        self._bar.stop()
+
+    def _log(self, trainer: pl.Trainer, outputs: Any, batch: Sample) -> None:
+        step, now = trainer.global_step, time.perf_counter()
+        metrics = AnswerMetrics().to(outputs["logits"].device)
+        metrics.update(outputs["logits"], batch.answer, batch.scored)
+        loss = outputs["loss"].item() * trainer.accumulate_grad_batches
+        if not torch.isfinite(torch.tensor(loss)):
+            raise FloatingPointError(f"the loss is {loss} at step {step}: lower optimizer.lr")
+        elapsed = now - self._logged_time
+        figures = {
+            "train/loss": loss,
+            "train/exact": metrics.compute()["exact"].item(),
+            "train/tokens_per_second": (self.tokens - self._logged_tokens) / elapsed,
+            "optimizer/lr": trainer.optimizers[0].param_groups[0]["lr"],
+        }
+        speed = (step - self._logged_step) / elapsed
+        self._logged_step, self._logged_tokens, self._logged_time = step, self.tokens, now
+        text = f"loss {loss:.3f}  exact {figures['train/exact']:.3f}  {speed:.0f} steps/s"
+        self._bar.update(self._line, figures=text)
+        if trainer.logger is not None:
+            trainer.logger.log_metrics(figures, step)

@@ -1,0 +1,188 @@
+"""What holds for every task of the catalogue."""
+
+import inspect
+import pkgutil
+import re
+from collections import Counter, defaultdict
+from importlib import import_module
+from statistics import fmean, pstdev
+
+import pytest
+import torch
+
+import posenc.tasks
+from posenc.seeding import generator
+from posenc.tasks.base import Sample, Task
+
+SHORT, LONG = 1, 70
+
+
+def tried(task: Task) -> list[int]:
+    """The shortest legal lengths and some of the longer ones."""
+    legal = task.lengths(SHORT, LONG)
+    return sorted({*legal[:4], *legal[4::16], legal[-1]})
+
+
+def scored_answers(sample: Sample) -> list[list[int]]:
+    if sample.scored is None:
+        return sample.answer.tolist()
+    return [
+        answer[scored].tolist() for answer, scored in zip(sample.answer, sample.scored, strict=True)
+    ]
+
+
+def test_the_yaml_names_a_task_as_its_file(task_file, task_config, task_class):
+    assert task_config["name"] == task_file.stem
+    assert issubclass(task_class, Task)
+
+
+def test_every_task_has_a_yaml(request):
+    catalogue = {
+        re.search(r"_target_: (\S+)", path.read_text())[1]
+        for path in request.path.parents[2].glob("configs/task/*.yaml")
+    }
+    for module in pkgutil.iter_modules(posenc.tasks.__path__, "posenc.tasks."):
+        for name, item in vars(import_module(module.name)).items():
+            defined_here = inspect.isclass(item) and item.__module__ == module.name
+            if defined_here and issubclass(item, Task) and not inspect.isabstract(item):
+                assert f"{module.name}.{name}" in catalogue
+
+
+def test_yaml_shows_every_default(task_class, task_settings):
+    parameters = inspect.signature(task_class).parameters.values()
+    assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
+    assert task_settings == {parameter.name: parameter.default for parameter in parameters}
+
+
+def test_example_in_the_docstring(task):
+    (prompt,) = re.findall(r"^ +prompt +(.+)$", task.__doc__, re.MULTILINE)
+    (answer,) = re.findall(r"^ +answer +(.+)$", task.__doc__, re.MULTILINE)
+    solved = task.solve(task.vocabulary.encode(prompt))
+    assert task.vocabulary.decode(solved) == answer
+
+
+def test_symbols_have_names_of_their_own(task):
+    symbols = task.vocabulary.symbols
+    assert len(set(symbols)) == len(symbols)
+    assert task.vocabulary.encode(" ".join(symbols)) == list(range(len(symbols)))
+
+
+def test_sampled_answers_are_solutions(task):
+    for length in tried(task):
+        sample = task.sample(100, length, generator(0, "solve", length))
+        solutions = [task.solve(prompt) for prompt in sample.prompt.tolist()]
+        assert scored_answers(sample) == solutions
+
+
+def test_shapes_and_tokens(task):
+    for length in tried(task):
+        shapes = set()
+        for rows in (1, 7):
+            sample = task.sample(rows, length, generator(0, "shapes", length))
+            shapes.add((sample.prompt.shape[1:], sample.answer.shape[1:]))
+            for tokens in (sample.prompt, sample.answer):
+                assert tokens.dtype == torch.int64
+                assert len(tokens) == rows
+                assert tokens.min() >= 0
+                assert tokens.max() < len(task.vocabulary)
+            assert sample.scored is None or sample.scored.shape == sample.answer.shape
+        assert len(shapes) == 1
+
+
+def test_a_generator_decides_the_sample(task):
+    length = task.lengths(SHORT, LONG)[-1]
+    first, again, other = (task.sample(50, length, generator(seed, "draw")) for seed in (0, 0, 1))
+    assert torch.equal(first.prompt, again.prompt)
+    assert torch.equal(first.answer, again.answer)
+    assert not torch.equal(first.prompt, other.prompt)
+
+
+def test_a_sample_leaves_global_randomness_alone(task):
+    before = torch.get_rng_state()
+    task.sample(5, task.lengths(SHORT, LONG)[-1], generator(0, "global"))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_rows_differ(task):
+    sample = task.sample(50, task.lengths(SHORT, LONG)[-1], generator(0, "rows"))
+    assert len(sample.prompt.unique(dim=0)) > 10
+
+
+def test_legal_lengths(task):
+    legal = task.lengths(0, LONG)
+    assert legal == sorted(set(legal))
+    assert legal[0] >= task.minimum >= 1
+    assert task.lengths(0, task.minimum - 1) == []
+    assert task.lengths(legal[0], legal[2]) == legal[:3]
+    assert task.lengths(legal[1], legal[0]) == []
+
+
+def test_reorder_keeps_the_tokens(task):
+    changed = 0
+    for length in tried(task):
+        sample = task.sample(30, length, generator(0, "reorder", length))
+        for row, (prompt, answer) in enumerate(
+            zip(sample.prompt, scored_answers(sample), strict=True)
+        ):
+            given = prompt.clone()
+            reordered = task.reorder(prompt, generator(0, "order", length, row))
+            assert torch.equal(prompt, given)
+            assert reordered.sort().values.equal(prompt.sort().values)
+            changed += task.solve(reordered.tolist()) != answer
+    assert (changed > 0) == task.order_matters
+
+
+def test_reorder_is_decided_by_its_generator(task):
+    prompt = task.sample(1, task.lengths(SHORT, LONG)[-1], generator(0, "prompt")).prompt[0]
+    first, again = (task.reorder(prompt, generator(0, "order")) for _ in range(2))
+    assert torch.equal(first, again)
+
+
+def test_chance_is_a_probability(task):
+    for length in tried(task):
+        chance = task.chance(length)
+        assert 0 <= chance.exact <= 1
+        assert 0 <= chance.token <= 1
+
+
+class Learned:
+    """Answers what was most common among samples of the same bag; of any bag in a control."""
+
+    def __init__(self, task: Task, sample: Sample) -> None:
+        self.blind = not task.order_matters
+        answers = defaultdict(Counter)
+        tokens = defaultdict(Counter)
+        for bag, answer in self._rows(sample):
+            answers[bag][tuple(answer)] += 1
+            for slot, token in enumerate(answer):
+                tokens[bag, slot][token] += 1
+        self.answers = {bag: counter.most_common(1)[0][0] for bag, counter in answers.items()}
+        self.tokens = {place: counter.most_common(1)[0][0] for place, counter in tokens.items()}
+
+    def _rows(self, sample):
+        for prompt, answer in zip(sample.prompt.tolist(), scored_answers(sample), strict=True):
+            yield () if self.blind else tuple(sorted(prompt)), answer
+
+    def exact(self, sample: Sample) -> list[float]:
+        return [float(self.answers.get(bag) == tuple(answer)) for bag, answer in self._rows(sample)]
+
+    def token(self, sample: Sample) -> list[float]:
+        """Right tokens of each row over the mean number of tokens, so that the mean is by token."""
+        mean_size = fmean(map(len, scored_answers(sample)))
+        return [
+            sum(self.tokens.get((bag, slot)) == token for slot, token in enumerate(answer))
+            / mean_size
+            for bag, answer in self._rows(sample)
+        ]
+
+
+@pytest.mark.parametrize("measure", ["exact", "token"])
+def test_chance_lies_between_what_was_learned_and_what_was_fitted(task, measure):
+    """A guess learned from samples cannot beat chance on fresh ones, nor fall below on its own."""
+    for length in (*task.lengths(SHORT, LONG)[:3], task.lengths(SHORT, LONG)[14]):
+        seen, fresh = (task.sample(10_000, length, generator(seed, "bags")) for seed in (1, 2))
+        guess = Learned(task, seen)
+        fitted, learned = (getattr(guess, measure)(sample) for sample in (seen, fresh))
+        chance = getattr(task.chance(length), measure)
+        assert fmean(learned) - 3 * pstdev(learned) / 100 <= chance + 1e-9, length
+        assert fmean(fitted) + 3 * pstdev(fitted) / 100 >= chance - 1e-9, length
