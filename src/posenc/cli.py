@@ -3,65 +3,79 @@
 import os
 import re
 import sys
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException
+from hydra.errors import HydraException, OverrideParseException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from posenc import sweep
 from posenc.errors import ConfigError, RunFailed
-from posenc.schema import CONFIGS, PROJECT, choices, load, siblings, suggestion
+from posenc.schema import CONFIGS, PROJECT, choices, load, one_of, siblings, suggestion
 
 OmegaConf.register_new_resolver("posenc_project", lambda name: str(PROJECT / name))
 
 
+MENDABLE = (ConfigError, RunFailed, HydraException, OmegaConfBaseException)
+"""What a user can mend; anything else is a fault of the program and keeps its traceback."""
+
+
 def main() -> None:
     """Exit codes: 0 done, 1 a run failed, 2 a bad command, 130 and 143 stopped by a signal."""
-    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors arrive here whole, to be put in words
-    try:
-        _hydra_main()
-    except Exception as error:
-        sweep.summarise()
-        _exit(error)
-    sweep.summarise()
+    os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors arrive whole, to be put in one line
+    # Hydra raises a bare ValueError for encoding=null, and OSError where it cannot make a folder.
+    with one_line_errors(*MENDABLE, ValueError, OSError):
+        try:
+            _hydra_main()
+        finally:
+            sweep.summarise()
 
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
 def _hydra_main(raw: DictConfig) -> float:
+    if HydraConfig.get().mode == RunMode.RUN:
+        with one_line_errors(*MENDABLE):  # here already, as Hydra would print a line of its own
+            return _job(raw)
+    return _job(raw)
+
+
+def _job(raw: DictConfig) -> float:
+    config = load(raw)
+    from posenc.run import train  # imports torch, which a bad command need not wait for
+
+    return train(config)
+
+
+@contextmanager
+def one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
+    """Inside, errors of these kinds end the program with one line on stderr, status 1 or 2."""
     try:
-        config = load(raw)
-        from posenc.run import train  # imports torch, which a bad command need not wait for
-
-        return train(config)
-    except Exception as error:
-        if HydraConfig.get().mode == RunMode.RUN:
-            _exit(error)
-        raise  # a failed job of a sweep, which goes on with the next
+        yield
+    except kinds as error:
+        print(f"error: {explain(error)}", file=sys.stderr)
+        sys.exit(1 if isinstance(error, RunFailed) else 2)
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
-def _exit(error: Exception) -> NoReturn:
-    """Says what went wrong in one line and leaves; an error of unknown kind keeps its traceback."""
-    if isinstance(error, RunFailed):
-        sys.exit(f"error: {error}")  # status 1
-    known = (ConfigError, HydraException, OmegaConfBaseException, ValueError)
-    if not isinstance(error, known) or os.environ["HYDRA_FULL_ERROR"] == "2":
-        raise error
-    print(f"error: {explain(str(error))}", file=sys.stderr)
-    sys.exit(2)
-
-
-def explain(message: str) -> str:
-    """Hydra's own messages in one line, with the remedy that is right for this program."""
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
+def explain(error: Exception) -> str:
+    """The message in one line; Hydra's own with the remedy that is right for this program."""
+    if isinstance(error, OverrideParseException):
+        return f"'{error.override}' cannot be read: write key=value"
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if lines[0].startswith("Config group override must be"):
+        given = (argument.partition("=") for argument in sys.argv[1:])
+        wrong = [(key, value) for key, _, value in given if value not in choices(key) != []]
+        return "; ".join(f"{key}={value}: {one_of(choices(key))}" for key, value in wrong)
     if match := re.match(r"Could not override '([^']*)'", lines[0]):
         return f"{match[1]}: no such key; {suggestion(match[1], siblings(match[1]))}"
     if match := re.match(r"Ambiguous value for argument '([^']*)'", lines[0]):
         return f"{match[1]} names several values: put -m first to run them all, or choose one"
     if match := re.search(r"Could not find '([^']*)'", lines[0]):
         group, _, name = match[1].rpartition("/")
-        return f"{group}={name}: choose one of {', '.join(choices(group))}"
+        return f"{group}={name}: {one_of(choices(group))}"
     return " ".join(lines)

@@ -34,6 +34,8 @@ def build(config: Config) -> Experiment:
     task: Task = _make(config.task)
     positions: Positions = _make(config.positions)
     length, name = config.length, config.task["name"]
+    if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
+        raise ConfigError("trainer.accelerator=gpu: PyTorch finds none here; cpu would run")
     if length.min < task.minimum:
         raise ConfigError(f"length.min={length.min}: {name} needs at least {task.minimum}")
     legal = task.lengths(length.min, length.test)

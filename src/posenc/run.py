@@ -21,7 +21,7 @@ from posenc.results.records import RunFolder, evaluation_hash, identity
 from posenc.results.terminal import print_run
 from posenc.schema import Config
 from posenc.training.callbacks import Interruption, LastCheckpoint, Probes
-from posenc.training.dashboard import EventLog, publish_curve, publish_pictures
+from posenc.training.dashboard import EventLog, publish
 from posenc.training.data import Batches, TrainingData
 from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
@@ -49,7 +49,8 @@ def train(config: Config) -> float:
             folder.clear()
         with kept_log(folder.path / "train.log"), kept_status(folder):
             if folder.status().get("status") == "finished":
-                rows = _evaluated_again(config, experiment, folder)
+                _say_how_it_was_made(config, folder)
+                rows = evaluate(config, experiment, folder)
             else:
                 rows = _trained(config, experiment, folder, interruption)
             with (folder.path / "train.log").open("a") as log:
@@ -121,6 +122,7 @@ def _fit(
     optimizer.pop("name")
     trainer = pl.Trainer(
         **options,
+        devices=1,
         logger=log or False,
         callbacks=[
             monitor,
@@ -155,18 +157,21 @@ def _fit(
     return monitor
 
 
-def _evaluated_again(config: Config, experiment: Experiment, folder: RunFolder) -> list[Row]:
-    """The rows of a finished run; evaluates it anew where they were never asked for."""
-    status, now = folder.status(), circumstances(config.threads)
-    made = f"posenc {status['posenc']}, commit {status['commit']}"
-    changed = "" if status["commit"] == now["commit"] else f" (the commit is now {now['commit']})"
-    logger.info("already trained with %s%s; overwrite=true trains it again", made, changed)
+def evaluate(config: Config, experiment: Experiment, folder: RunFolder) -> list[Row]:
+    """The rows of a finished run, computed and kept where this evaluation was never asked for."""
     name = folder.rows_name(asdict(config))
     rows = folder.read_rows(name)
     if not rows:
         load_weights(experiment.net, read_checkpoint(folder.checkpoint))
         rows = _evaluated(config, experiment, folder, name)
     return rows
+
+
+def _say_how_it_was_made(config: Config, folder: RunFolder) -> None:
+    status, now = folder.status(), circumstances(config.threads)
+    made = f"posenc {status['posenc']}, commit {status['commit']}"
+    changed = "" if status["commit"] == now["commit"] else f" (the commit is now {now['commit']})"
+    logger.info("already trained with %s%s; overwrite=true trains it again", made, changed)
 
 
 def _evaluated(config: Config, experiment: Experiment, folder: RunFolder, name: str) -> list[Row]:
@@ -200,23 +205,22 @@ def _row(config: Config, experiment: Experiment, score: LengthScore) -> Row:
 
 
 def _publish(config: Config, experiment: Experiment, log: EventLog, rows: list[Row]) -> None:
-    publish_curve(log, rows)
-    publish_pictures(
+    lengths, exact = [row["length"] for row in rows], [row["exact"] for row in rows]
+    final = {
+        "final/in_range_exact": statistics.trained_mean(exact, [r["in_range"] for r in rows]),
+        "final/score": statistics.score(lengths, exact, config.length.train),
+        "final/holds_to": statistics.holds_to(lengths, exact) or 0,
+    }
+    publish(
         log,
-        experiment.net,
-        experiment.task,
-        experiment.positions,
-        length=experiment.trained[-1],
+        experiment,
+        rows,
+        settings={
+            **identity(asdict(config)),
+            "lr": config.optimizer.lr,
+            "width": config.model.width,
+            "max_steps": config.trainer.max_steps,
+        },
+        final={name: value for name, value in final.items() if value is not None},
         seed=config.eval.seed,
     )
-    run = identity(asdict(config))
-    lengths, exact = [row["length"] for row in rows], [row["exact"] for row in rows]
-    log.log_hyperparams(
-        {**run, "lr": config.optimizer.lr, "width": config.model.width},
-        {
-            "final/in_range_exact": statistics.trained_mean(exact, [r["in_range"] for r in rows]),
-            "final/score": statistics.score(lengths, exact, config.length.train),
-            "final/holds_to": statistics.holds_to(lengths, exact) or 0,
-        },
-    )
-    log.experiment.close()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, is_dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
@@ -61,7 +61,6 @@ class Trainer:
     gradient_clip_val: float | None
     accumulate_grad_batches: int
     accelerator: str
-    devices: int
     precision: str
     log_every_n_steps: int
     enable_progress_bar: bool
@@ -110,9 +109,15 @@ AT_LEAST: dict[str, float] = {
     "seed": 0, "length.min": 1, "data.batch_size": 1, "data.workers": 0, "threads": 1,
     "checkpoint.every": 1, "model.width": 1, "model.heads": 1, "model.layers": 1,
     "model.dropout": 0, "optimizer.weight_decay": 0, "optimizer.warmup": 0, "trainer.max_steps": 1,
-    "trainer.accumulate_grad_batches": 1, "trainer.devices": 1, "trainer.log_every_n_steps": 1,
+    "trainer.accumulate_grad_batches": 1, "trainer.log_every_n_steps": 1,
     "eval.samples": 1, "eval.seed": 0, "eval.probe_every": 1, "eval.probe_samples": 1,
 }  # fmt: skip
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "trainer.accelerator": ("cpu", "gpu", "auto"),
+    "trainer.precision": ("32-true", "64-true", "bf16-mixed", "16-mixed"),
+}
 
 
 def load(raw: DictConfig | dict[str, Any]) -> Config:
@@ -125,7 +130,7 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
             _check_plugin(group, plain[group])
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Config), plain))
     except ValidationError as error:
-        raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}") from None
+        raise ConfigError(_wrong_type(str(error.full_key), plain)) from None
     except OmegaConfBaseException as error:
         raise ConfigError(str(error).splitlines()[0]) from None
     assert isinstance(config, Config)
@@ -136,6 +141,11 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
 def choices(group: str) -> list[str]:
     """The names that `group=` can take."""
     return sorted(file.stem for file in (CONFIGS / group).glob("*.yaml"))
+
+
+def one_of(names: Iterable[str]) -> str:
+    """The remedy for a wrong choice."""
+    return f"choose one of {', '.join(names)}"
 
 
 def siblings(key: str) -> list[str]:
@@ -155,6 +165,14 @@ def suggestion(key: str, known: Iterable[str]) -> str:
     return f"the keys are {', '.join(known)}" if known else "see the yaml of the choice in configs/"
 
 
+def _wrong_type(key: str, value: Any) -> str:
+    key, kind = key.partition("[")[0], cast(Any, Config)
+    for part in key.split("."):
+        kind, value = get_type_hints(kind)[part], value[part]
+    name = str(kind) if get_args(kind) else kind.__name__
+    return f"{key}={value}: must be of type {name}"
+
+
 def _refuse_unknown(schema: Any, plain: Any, prefix: str) -> None:
     """Every dataclass field must be a key of `plain`, and the other way round."""
     fields = get_type_hints(schema)
@@ -172,14 +190,14 @@ def _refuse_unknown(schema: Any, plain: Any, prefix: str) -> None:
 
 def _check_plugin(group: str, node: Any) -> None:
     """The keys of a chosen class are those of its yaml, and so are the types of their values."""
-    name = node.get("name") if isinstance(node, dict) else node
+    name = str(node.get("name") if isinstance(node, dict) else node)
     if not isinstance(node, dict) or name not in choices(group):
-        raise ConfigError(f"{group}={name!s}: choose one of {', '.join(choices(group))}")
+        raise ConfigError(f"{group}={name}: {one_of(choices(group))}")
     defaults = OmegaConf.to_container(OmegaConf.load(CONFIGS / group / f"{name}.yaml"))
     assert isinstance(defaults, dict)
-    for key in node.keys() - defaults.keys():
-        raise ConfigError(f"{group}.{key}: no such key; {suggestion(str(key), map(str, defaults))}")
-    for key, default in defaults.items():
+    for key in map(str, node.keys() - defaults.keys()):
+        raise ConfigError(f"{group}.{key}: no such key; {suggestion(key, map(str, defaults))}")
+    for key, default in ((str(key), default) for key, default in defaults.items()):
         if key not in node:
             raise ConfigError(f"{group}.{key} is missing")
         if not _same_kind(node[key], default):
@@ -198,10 +216,17 @@ def _same_kind(value: Any, default: Any) -> bool:
 def _refuse_impossible(config: Config) -> None:
     """Numbers out of range, alone or against each other."""
     for key, least in AT_LEAST.items():
-        value = reduce(getattr, key.split("."), config)
-        if not least <= value < math.inf:  # type: ignore[operator]
+        value: Any = reduce(getattr, key.split("."), config)
+        if not least <= value < math.inf:
             raise ConfigError(f"{key}={value}: must be at least {least}")
+    named = {f"{group}.name": tuple(choices(group)) for group in ("model", "optimizer", "logger")}
+    for key, names in {**CHOICES, **named}.items():
+        value = reduce(getattr, key.split("."), config)
+        if value not in names:
+            raise ConfigError(f"{key}={value}: {one_of(names)}")
     model, length = config.model, config.length
+    if model.causal != (model.name == "decoder"):
+        raise ConfigError(f"model.causal={model.causal}: set model=decoder or model=encoder")
     if model.width % model.heads:
         raise ConfigError(
             f"model.width={model.width} is not divisible by model.heads={model.heads}: "
@@ -213,10 +238,9 @@ def _refuse_impossible(config: Config) -> None:
         raise ConfigError(f"optimizer.lr={config.optimizer.lr}: must be above 0")
     if not config.optimizer.warmup <= 1:
         raise ConfigError(f"optimizer.warmup={config.optimizer.warmup}: is a share, at most 1")
-    if len(config.optimizer.betas) != 2 or not all(
-        0 <= beta < 1 for beta in config.optimizer.betas
-    ):
-        raise ConfigError(f"optimizer.betas={config.optimizer.betas}: two numbers in [0, 1)")
+    betas = config.optimizer.betas
+    if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
+        raise ConfigError(f"optimizer.betas={betas}: two numbers in [0, 1)")
     if length.train < length.min:
         raise ConfigError(f"length.train={length.train}: must be at least length.min={length.min}")
     if length.test < length.train:

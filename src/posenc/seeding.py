@@ -25,7 +25,7 @@ def generator(seed: int, stream: str, *index: int) -> torch.Generator:
 
 @contextmanager
 def initialisation(seed: int, stream: str) -> Iterator[None]:
-    """Inside, PyTorch's own initialisers draw from the addressed stream; outside, all is as it was."""
+    """Inside, PyTorch's own initialisers draw from the addressed stream; outside, none do."""
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(number(seed, stream))
         yield

@@ -72,7 +72,7 @@ def _panel(rows: pl.DataFrame, ranked: list[str]) -> alt.LayerChart:
         scale=alt.Scale(domain=ranked, scheme=scheme),
         legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1),
     )
-    # The better, the wider and the further back: lines that coincide can all be seen.
+    # The better, the wider and the further back, so that a line under another one still shows.
     widths = alt.Scale(domain=[0, max(1, len(ranked) - 1)], range=[3.5, 1.5])
     dashes = alt.Scale(domain=["fitted", "not fitted"], range=[[1, 0], [2, 3]])
     mean_line = {

@@ -58,8 +58,11 @@ def _digest(settings: Settings) -> str:
 
 
 def fingerprint(settings: Settings) -> str:
-    """Eight hexadecimal digits that differ wherever the trained weights may."""
-    return _digest(_without(settings, EVALUATION_KEYS + NEUTRAL_KEYS))
+    """Eight hexadecimal digits that differ wherever the trained weights may, the seed apart.
+
+    So the runs of one configuration share it, and what shares it may be averaged over seeds.
+    """
+    return _digest(_without(settings, (*EVALUATION_KEYS, *NEUTRAL_KEYS, "seed")))
 
 
 def evaluation_hash(settings: Settings) -> str:
@@ -98,8 +101,12 @@ class RunFolder:
 
         Raises ConfigError when another process holds it.
         """
-        self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / ".lock").open("w") as lock:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = (self.path / ".lock").open("w")
+        except OSError as error:
+            raise ConfigError(f"outputs: {error}; set outputs= to a folder to write in") from None
+        with lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

@@ -4,18 +4,19 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import altair as alt
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from pytorch_lightning.loggers import TensorBoardLogger
 from torch import Tensor
 
+from posenc.experiment import Experiment
 from posenc.model.decoding import decode
-from posenc.model.transformer import Transformer
-from posenc.positions.base import Positions
 from posenc.results.figures import png
 from posenc.seeding import generator
-from posenc.tasks.base import Sample, Task, Vocabulary
+from posenc.tasks.base import Sample, Vocabulary
 from posenc.training.pictures import attention_picture, encoding_pictures
 
 SAMPLES = 10
@@ -42,35 +43,52 @@ class EventLog(TensorBoardLogger):
         self.experiment.flush()
 
 
-def publish_curve(log: EventLog, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows of lengths.csv with the length on the step axis: runs overlay as curves over length."""
-    for row in rows:
+def publish(
+    log: EventLog,
+    experiment: Experiment,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    settings: Mapping[str, Any],
+    final: Mapping[str, float],
+    seed: int,
+) -> None:
+    """Length curves from rows of lengths.csv, samples, pictures, and settings with final metrics.
+
+    Everything is drawn first and written together, so that a crash leaves all of it or nothing.
+    """
+    text, pictures = _portrait(experiment, seed)
+    for row in rows:  # the length stands on the step axis: runs overlay as curves over length
         curve = {name: row[name] for name in ("exact", "token_accuracy")}
         log.log_metrics(
             {f"length_generalization/{name}": value for name, value in curve.items()}, row["length"]
         )
+    log.experiment.add_text("samples", text)
+    for tag, pixels in pictures.items():
+        log.experiment.add_image(tag, pixels, dataformats="HWC")
+    log.log_hyperparams(dict(settings), dict(final))
+    log.experiment.close()
 
 
-def publish_pictures(
-    log: EventLog, net: Transformer, task: Task, positions: Positions, *, length: int, seed: int
-) -> None:
-    """Problems of one length with the answers given, attention to the first, and the encoding."""
-    net = net.cpu().eval()
+def _portrait(experiment: Experiment, seed: int) -> tuple[str, dict[str, NDArray[np.uint8]]]:
+    """Problems of the longest trained length with the answers given, and pictures by tag."""
+    net, task, positions = experiment.net.cpu().eval(), experiment.task, experiment.positions
+    length = experiment.trained[-1]
     sample = task.sample(SAMPLES, length, generator(seed, "evaluation", length))
     answers = sample.answer.shape[1]
     tokens = sample.prompt.shape[1] + answers
     stream = generator(seed, "evaluation positions", length, 0)
     watch: list[Tensor] = []
-    ids = positions.evaluate(SAMPLES, tokens, stream)
-    logits = decode(net, sample.prompt, ids, answers, watch)
-    log.experiment.add_text("samples", _markdown(sample, logits.argmax(dim=-1), task.vocabulary))
+    logits = decode(net, sample.prompt, positions.evaluate(SAMPLES, tokens, stream), answers, watch)
     symbols = [*task.vocabulary.decode(sample.prompt[0].tolist()).split(), *["?"] * answers]
-    pictures = {f"encoding/{k}": v for k, v in encoding_pictures(net.encoding, tokens).items()}
+    charts = {f"encoding/{k}": v for k, v in encoding_pictures(net.encoding, tokens).items()}
     for layer, weights in enumerate(watch, start=1):
-        pictures[f"attention/layer{layer}"] = attention_picture(weights[0], symbols, layer)
-    for tag, picture in pictures.items():
-        pixels = np.asarray(Image.open(io.BytesIO(png(picture, scale=1))).convert("RGB"))
-        log.experiment.add_image(tag, pixels, dataformats="HWC")
+        charts[f"attention/layer{layer}"] = attention_picture(weights[0], symbols, layer)
+    text = _markdown(sample, logits.argmax(dim=-1), task.vocabulary)
+    return text, {tag: _pixels(chart) for tag, chart in charts.items()}
+
+
+def _pixels(chart: alt.FacetChart) -> NDArray[np.uint8]:
+    return np.asarray(Image.open(io.BytesIO(png(chart, scale=1))).convert("RGB"))
 
 
 def _markdown(sample: Sample, given: Tensor, vocabulary: Vocabulary) -> str:

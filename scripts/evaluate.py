@@ -1,0 +1,42 @@
+"""Evaluate a finished run at other lengths, and keep the rows beside the first ones.
+
+    python scripts/evaluate.py run=FOLDER length.test=200
+    python scripts/evaluate.py run=FOLDER eval.lengths=[50,500] eval.samples=512
+    python scripts/evaluate.py run=FOLDER positions.at_eval=even
+
+Any eval.*, length.test, positions.at_eval, positions.draws and threads can be given; the other
+settings are those of the run. What was evaluated before is shown again without computing.
+"""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+from posenc.cli import MENDABLE, one_line_errors
+from posenc.reopen import arguments, reopen
+
+
+def main(given: list[str]) -> None:
+    """Reads key=value arguments, evaluates, prints."""
+    own, changes = arguments(given, ["run"])
+    config, folder = reopen(own["run"], changes)
+
+    import torch  # after the arguments are known to be right
+
+    from posenc.experiment import build
+    from posenc.results.terminal import print_run
+    from posenc.run import evaluate
+
+    torch.set_num_threads(config.threads)
+    with folder.locked():
+        rows = evaluate(config, build(config), folder)
+    print_run(rows, folder=folder.path, outputs=Path(config.outputs))
+    print(f"rows        {folder.path / folder.rows_name(asdict(config))}")
+
+
+if __name__ == "__main__":
+    if {"-h", "--help"} & set(sys.argv):
+        print(__doc__)
+        sys.exit()
+    with one_line_errors(*MENDABLE):
+        main(sys.argv[1:])

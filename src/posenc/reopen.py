@@ -1,0 +1,54 @@
+"""A run folder made into objects again, for scripts that look at a finished run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from posenc.errors import ConfigError
+from posenc.results.records import EVALUATION_KEYS, RunFolder
+from posenc.schema import Config, load
+
+CHANGEABLE = (*EVALUATION_KEYS, "threads")
+"""Keys that may differ from those of the run, together with all below them."""
+
+
+def arguments(given: Sequence[str], own: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Splits key=value arguments into a script's own, all of them required, and the others."""
+    found: dict[str, str] = {}
+    others = []
+    for argument in given:
+        key, equals, value = argument.partition("=")
+        if not equals:
+            raise ConfigError(f"'{argument}': write key=value")
+        if key in own:
+            found[key] = value
+        else:
+            others.append(argument)
+    for key in own:
+        if key not in found:
+            raise ConfigError(f"{key}= is missing")
+    return found, others
+
+
+def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
+    """The settings of a finished run, with changes such as `length.test=200`, and its folder.
+
+    Raises ConfigError where there is no finished run, or where a change would be another network.
+    """
+    folder = RunFolder(Path(path).resolve())
+    status = folder.status().get("status")
+    if status != "finished":
+        found = f"the run is {status}, not finished" if status else "there is no run"
+        raise ConfigError(f"run={path}: {found}; train.py prints the folder of a run when it ends")
+    for change in changes:
+        key = change.partition("=")[0]
+        if not any(key == known or key.startswith(f"{known}.") for known in CHANGEABLE):
+            raise ConfigError(f"{key}: belongs to training; {', '.join(CHANGEABLE)} can change")
+    try:
+        settings = OmegaConf.load(folder.path / "config.yaml")
+        config = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(changes)))
+    except (OSError, OmegaConfBaseException) as error:
+        raise ConfigError(f"{folder.path}/config.yaml: {error}") from None
+    return load(OmegaConf.to_container(config)), folder  # type: ignore[arg-type]

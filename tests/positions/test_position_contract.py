@@ -1,0 +1,90 @@
+"""What every source in configs/positions owes the rest, found by listing the folder."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+import torch
+import yaml
+
+from posenc.positions.base import Positions
+
+CONFIGS = {
+    path.stem: yaml.safe_load(path.read_text())
+    for path in (Path(__file__).parents[2] / "configs" / "positions").glob("*.yaml")
+}
+ROWS = 6
+LENGTHS = [1, 2, 3, 20, 100]
+
+
+def class_of(name: str) -> type[Positions]:
+    module, _, cls = CONFIGS[name]["_target_"].rpartition(".")
+    return getattr(importlib.import_module(module), cls)
+
+
+@pytest.fixture(params=CONFIGS)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def positions(name):
+    settings = {key: CONFIGS[name][key] for key in CONFIGS[name].keys() - {"name", "_target_"}}
+    return class_of(name)(**settings)
+
+
+@pytest.fixture(params=["train", "evaluate"])
+def draw(positions, request):
+    """(length, seed) -> ids of ROWS rows, in training or in evaluation."""
+    method = getattr(positions, request.param)
+    return lambda length, seed=0: method(ROWS, length, torch.Generator().manual_seed(seed))
+
+
+def test_yaml_states_every_setting_with_its_default(name):
+    settings = inspect.signature(class_of(name)).parameters.values()
+    assert all(setting.kind is setting.KEYWORD_ONLY for setting in settings)
+    assert CONFIGS[name] == {
+        "name": name,
+        "_target_": f"posenc.positions.{name}.{class_of(name).__name__}",
+        **{setting.name: setting.default for setting in settings},
+    }
+
+
+def test_one_idea_one_file_one_class(name):
+    module = inspect.getmodule(class_of(name))
+    classes = [
+        cls
+        for _, cls in inspect.getmembers(module, inspect.isclass)
+        if issubclass(cls, Positions) and cls.__module__ == module.__name__
+    ]
+    assert classes == [class_of(name)]
+    assert len(inspect.getsource(module).splitlines()) <= 80
+    assert module.__doc__
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_ids_fit_the_sequence_and_the_bound(positions, draw, length):
+    for seed in range(5):
+        ids = draw(length, seed)
+        assert ids.dtype == torch.int64
+        assert ids.shape in [(1, length), (ROWS, length)]
+        assert 0 <= ids.min() <= ids.max() < positions.bound(length)
+
+
+def test_the_generator_decides_and_nothing_else(draw):
+    before = torch.get_rng_state()
+    first = draw(20)
+    torch.rand(3)
+    assert torch.equal(draw(20), first)
+    torch.set_rng_state(before)
+    draw(20)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_tokens_of_a_row_can_be_told_apart(draw):
+    assert all(len(row.unique()) == 20 for row in draw(20))
+
+
+def test_averages_over_at_least_one_draw(positions):
+    assert positions.draws >= 1

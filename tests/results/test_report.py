@@ -1,0 +1,216 @@
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from posenc.errors import ConfigError
+from posenc.results.reading import read
+from posenc.results.report import contenders, markdown, runs, shown_lengths
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "report.py"
+GOOD = {5: 1.0, 20: 1.0, 25: 0.9, 30: 0.4}
+BETTER = {5: 1.0, 20: 1.0, 25: 1.0, 30: 0.8}
+UNFITTED = {5: 0.5, 20: 0.5, 25: 0.5, 30: 0.5}
+
+Planted = Callable[..., list[dict[str, Any]]]
+WriteRun = Callable[..., Path]
+
+
+def report(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", str(SCRIPT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def table(text: str) -> list[list[str]]:
+    """The cells of all Markdown rows below their heads."""
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("|")]
+    return [row for row in rows if row[0] not in ("encoding", "---")]
+
+
+def test_a_contender_is_the_mean_of_its_fitted_seeds(planted: Planted) -> None:
+    rows = pl.DataFrame(
+        [*planted(GOOD, seed=0), *planted(BETTER, seed=1), *planted(UNFITTED, seed=2)]
+    )
+    [best] = contenders(rows).to_dicts()
+    assert (best["runs"], best["seeds"], best["fitted"]) == (3, 3, 2)
+    # 21..25 fall linearly to .9, 26..30 on to .4; and 1.0 up to 25, then down to .8.
+    worse = (sum(1 - 0.02 * k for k in range(1, 6)) + sum(0.9 - 0.1 * k for k in range(1, 6))) / 10
+    better = (5 + sum(1 - 0.04 * k for k in range(1, 6))) / 10
+    assert best["worst"] == pytest.approx(worse)
+    assert best["best"] == pytest.approx(better)
+    assert best["score"] == pytest.approx((worse + better) / 2)
+    assert best["held"] == 25
+    assert best["chance"] == pytest.approx(0.5)
+
+
+def test_the_table_reads_best_first_and_marks_what_is_weak(planted: Planted) -> None:
+    rows = [
+        *planted(GOOD, seed=0),
+        *planted(GOOD, seed=1),
+        *planted(BETTER, seed=0, positions="random"),
+        *planted(UNFITTED, seed=0, encoding="none"),
+        *planted(BETTER, seed=0, encoding="none", model="decoder"),
+    ]
+    text = markdown(pl.DataFrame(rows))
+    solved = ["1 of 1", "1 (single)", "1.00", "1.00", "0.80", "25", "0.94", "0.50"]
+    assert table(text) == [
+        ["none *", "decoder", *solved],
+        ["rope + random", "encoder", *solved],
+        ["rope", "encoder", "2 of 2", "2", "1.00", "0.90", "0.40", "25", "0.77", "0.50"],
+        ["none", "encoder", "0 of 1", "1 (single)", "–", "–", "–", "–", "–", "0.50"],
+    ]
+    for note in ("one seed is not a result", "no run is fitted", "the causal mask itself"):
+        assert note in text
+
+
+def test_a_strong_table_carries_no_warning(planted: Planted) -> None:
+    text = markdown(pl.DataFrame([*planted(GOOD, seed=0), *planted(GOOD, seed=1)]))
+    assert not any(word in text for word in ("Single", "no run is fitted", "mask", "differ"))
+
+
+def test_one_table_for_every_task_and_trained_length(planted: Planted) -> None:
+    rows = planted(GOOD) + planted(GOOD, task="copy") + planted(GOOD, train_max=5, seed=1)
+    titles = [line for line in markdown(pl.DataFrame(rows)).splitlines() if line[:3] == "###"]
+    assert titles == [
+        "### copy, trained to length 20",
+        "### who_bit_whom, trained to length 5",
+        "### who_bit_whom, trained to length 20",
+    ]
+
+
+def test_runs_of_one_seed_that_differ_are_pointed_out(planted: Planted) -> None:
+    rows = planted(GOOD, fingerprint="a") + planted(BETTER, fingerprint="b")
+    assert "rope, encoder: 2 runs of 1 seeds, which differ" in markdown(pl.DataFrame(rows))
+
+
+def test_one_row_for_every_run(planted: Planted) -> None:
+    rows = pl.DataFrame([*planted(GOOD, seed=1), *planted({5: 1.0, 20: 1.0}, seed=0)])
+    first, second = runs(rows).sample(fraction=1, shuffle=True, seed=3).sort("seed").to_dicts()
+    assert (first["seed"], first["score"], first["holds_to"]) == (0, None, 20)
+    assert (second["seed"], second["holds_to"], second["label"]) == (1, 25, "rope")
+
+
+@pytest.mark.parametrize(
+    ("lengths", "train_max", "expected"),
+    [
+        ([5, 10, 15, 20, 25, 30, 40, 60, 80, 100], 20, [20, 25, 40, 60, 100]),
+        ([5, 20, 30], 20, [20, 30]),
+        ([5, 20], 20, [20]),
+        ([30, 40], 20, [30, 40]),
+    ],
+)
+def test_shown_lengths(lengths: list[int], train_max: int, expected: list[int]) -> None:
+    assert shown_lengths(lengths, train_max) == expected
+
+
+def test_reading_names_every_run_that_it_leaves_out(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    good = write_run(planted(GOOD))
+    left_out = {
+        write_run(planted(GOOD, seed=1), status="failed"): "failed",
+        write_run(planted(GOOD, seed=2), status="interrupted"): "interrupted",
+        write_run(planted(GOOD, seed=3), schema=99): "schema 99",
+        write_run(planted(GOOD, seed=4)): "no lengths.csv",
+        write_run(planted(GOOD, seed=5)): "no run.json",
+        write_run(planted(GOOD, seed=6)): "cannot be read",
+    }
+    without_rows, without_run, broken = list(left_out)[3:]
+    (without_rows / "lengths.csv").unlink()
+    (without_run / "run.json").unlink()
+    (broken / "run.json").write_text('{"schema": 1, "sta')
+    rows, skipped = read([tmp_path, good])
+    assert rows["seed"].unique().to_list() == [0]
+    assert rows["length"].to_list() == list(GOOD)
+    assert {folder for folder, _ in skipped} == set(left_out)
+    for folder, reason in skipped:
+        assert left_out[folder] in reason
+
+
+def test_names_that_look_like_numbers_stay_names(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    write_run(planted(GOOD, fingerprint="0123e456", encoding="none"))
+    rows, _ = read([tmp_path])
+    assert rows.to_dicts() == planted(GOOD, fingerprint="0123e456", encoding="none")
+
+
+def test_two_tables_that_disagree_on_one_run_are_refused(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    folder = write_run(planted(GOOD))
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    for file in folder.iterdir():
+        (copy / file.name).write_text(file.read_text())
+    assert len(read([tmp_path])[0]) == len(GOOD)
+    text = (copy / "lengths.csv").read_text()
+    (copy / "lengths.csv").write_text(text.replace(",0.4,", ",0.41,"))
+    with pytest.raises(ConfigError, match=r"disagree on the run task=who_bit_whom .* seed=0"):
+        read([tmp_path])
+
+
+def test_the_script_writes_rows_and_a_figure_and_prints_a_table(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    for seed in (2, 0, 1):
+        write_run(planted(GOOD, seed=seed))
+    write_run(planted(GOOD, seed=3), status="failed")
+    first, again = (report(tmp_path / "outputs", "--out", tmp_path / out) for out in "ab")
+    assert first.returncode == 0, first.stderr
+    assert table(first.stdout)[0][:4] == ["rope", "encoder", "3 of 3", "3"]
+    assert first.stderr.count("\n") == 1
+    assert first.stderr.endswith("seed3-f3: failed\n")
+    assert again.stdout == first.stdout
+    for name in ("results.csv", "figure.png"):
+        assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
+    rows = pl.read_csv(tmp_path / "a" / "results.csv")
+    assert rows["seed"].to_list() == [seed for seed in range(3) for _ in GOOD]
+    assert rows["length"].to_list() == [*GOOD] * 3
+
+
+def test_by_default_the_script_writes_into_the_first_folder(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    write_run(planted(UNFITTED))
+    assert report(tmp_path / "outputs", tmp_path).returncode == 0
+    assert (tmp_path / "outputs" / "figure.png").exists()
+
+
+def test_a_missing_column_is_named_with_its_file(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    folder = write_run([{k: v for k, v in row.items() if k != "chance"} for row in planted(GOOD)])
+    result = report(tmp_path)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"{folder / 'lengths.csv'} lacks the column 'chance'")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "message"), [("", "lacks the column 'task'"), (None, "cannot be read")]
+)
+def test_a_broken_table_is_named(
+    planted: Planted, write_run: WriteRun, tmp_path: Path, text: str | None, message: str
+) -> None:
+    path = write_run(planted(GOOD)) / "lengths.csv"
+    path.write_text(path.read_text().replace(",20,", ",twenty,") if text is None else text)
+    with pytest.raises(ConfigError, match=f"{path} {message}"):
+        read([tmp_path])
+
+
+def test_nothing_to_report_is_an_error_of_one_line(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    empty = report(tmp_path)
+    assert (empty.returncode, empty.stderr) == (2, f"no finished run below {tmp_path}: train one\n")
+    write_run(planted(GOOD), status="running")
+    running = report(tmp_path)
+    assert running.returncode == 2
+    assert running.stderr.splitlines()[0].endswith(": running")
+    missing = report(tmp_path / "nowhere")
+    assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
