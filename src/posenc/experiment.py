@@ -28,6 +28,17 @@ class Experiment:
     evaluated: list[int]
     probed: list[int]
 
+    def check_room(self, tokens: int) -> None:
+        """Raises ConfigError where the encoding's table has no row for one of so many tokens."""
+        rows, needed = self.net.encoding.max_length, self.positions.bound(tokens)
+        if rows is not None and needed > rows:
+            encoding, positions = map(_stem, (self.net.encoding, self.positions))
+            raise ConfigError(
+                f"encoding.max_length={rows}: {encoding} needs {needed} rows for {tokens} tokens "
+                f"of prompt and answer with positions={positions}: set encoding.max_length="
+                f"{needed} before training, or shorten the sequences"
+            )
+
 
 def build(config: Config) -> Experiment:
     """Raises ConfigError where parts that are fine alone do not go together."""
@@ -57,7 +68,10 @@ def build(config: Config) -> Experiment:
         evaluated=config.eval.lengths or evaluation_lengths(task, *span),
         probed=config.eval.probe_lengths or probe_lengths(task, *span),
     )
-    _check_table(config, experiment)
+    longest = task.sample(
+        1, max(trained + experiment.evaluated + experiment.probed), generator(0, "size")
+    )
+    experiment.check_room(longest.prompt.shape[1] + longest.answer.shape[1])
     return experiment
 
 
@@ -80,18 +94,9 @@ def _make(node: dict[str, Any], *arguments: Any) -> Any:
     return getattr(import_module(module), name)(*arguments, **settings)
 
 
-def _check_table(config: Config, experiment: Experiment) -> None:
-    longest = max(experiment.trained + experiment.evaluated + experiment.probed)
-    sample = experiment.task.sample(1, longest, generator(0, "size"))
-    tokens = sample.prompt.shape[1] + sample.answer.shape[1]
-    needed = experiment.positions.bound(tokens)
-    rows = experiment.net.encoding.max_length
-    if rows is not None and needed > rows:
-        raise ConfigError(
-            f"encoding.max_length={rows}: {config.encoding['name']} needs {needed} rows at length "
-            f"{longest}, which is {tokens} tokens of prompt and answer, with "
-            f"positions={config.positions['name']}: set encoding.max_length={needed}"
-        )
+def _stem(part: object) -> str:
+    """The name of the file that a part's class is written in."""
+    return type(part).__module__.rpartition(".")[2]
 
 
 def read_checkpoint(path: Path) -> dict[str, Any]:

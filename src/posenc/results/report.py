@@ -9,7 +9,7 @@ from posenc.results.reading import RUN
 SETTING = ["task", "train_max"]
 """Runs are compared only where both agree."""
 
-CONTENDER = [*SETTING, "model", "encoding", "positions"]
+CONTENDER = [*SETTING, "model", "encoding", "positions", "fingerprint"]
 """What the seeds of one contender share."""
 
 
@@ -22,7 +22,14 @@ def runs(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(
         [_run(run) for _, run in groups],
         schema_overrides={"score": pl.Float64, "chance": pl.Float64, "holds_to": pl.Int64},
-    )
+    ).with_columns(label=_told_apart)
+
+
+_variants = pl.col("fingerprint").n_unique().over(*SETTING, "model", "label")
+_told_apart = (
+    pl.when(_variants > 1).then(pl.format("{} [{}]", "label", "fingerprint")).otherwise("label")
+)
+"""Configurations that differ in other settings than their names show carry their fingerprint."""
 
 
 def _run(rows: pl.DataFrame) -> dict[str, object]:
@@ -131,11 +138,8 @@ def _notes(table: pl.DataFrame) -> list[str]:
         notes.append("Single: one seed is not a result.")
     if any(map(mask_tells_order, table["model"], table["encoding"])):
         notes.append(f"\\*: {MASK_TELLS_ORDER}.")
-    notes += [
-        f"{row['label']}, {row['model']}: {row['runs']} runs of {row['seeds']} seeds, which differ "
-        "in settings not shown here."
-        for row in table.filter(pl.col("runs") > pl.col("seeds")).iter_rows(named=True)
-    ]
+    if any(label.endswith("]") for label in table["label"]):
+        notes.append("[...]: the fingerprint of settings that the names do not show.")
     return ["", "  \n".join(notes)]
 
 

@@ -1,0 +1,106 @@
+"""What a trained network makes of one prompt, and of the same tokens in another order."""
+
+from dataclasses import dataclass
+
+import torch
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+
+from posenc.errors import ConfigError
+from posenc.experiment import Experiment
+from posenc.model.decoding import decode
+from posenc.seeding import generator
+
+LISTED = 4
+"""Symbols listed with their probabilities."""
+ALIKE = 1e-4
+"""Two distributions that nowhere differ by more count as the same."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A prompt, the right answer, and what a network makes of it."""
+
+    prompt: list[int]
+    right: list[int]
+    probabilities: Tensor
+    """(A,V), of each answer token given the ones before."""
+    attention: list[Tensor]
+    """(T,) of each layer: how the first answer place spreads its attention, mean over heads."""
+
+
+def reply(experiment: Experiment, prompt: list[int]) -> Reply:
+    """Raises ConfigError where the task knows no answer to this prompt."""
+    task, net = experiment.task, experiment.net.eval()
+    try:
+        right = task.solve(prompt)
+    except (ValueError, IndexError, StopIteration):
+        sample = task.sample(1, experiment.trained[0], generator(0, "example"))
+        example = task.vocabulary.decode(sample.prompt[0].tolist())
+        raise ConfigError(f"prompt: it has no answer; one that has is '{example}'") from None
+    tokens = len(prompt) + len(right)
+    experiment.check_room(tokens)
+    ids = experiment.positions.evaluate(1, tokens, generator(0, "show"))
+    watch: list[Tensor] = []
+    logits = decode(net, torch.tensor([prompt]), ids, len(right), watch)
+    looked = [weights[0, :, -len(right)].mean(dim=0) for weights in watch]
+    return Reply(prompt, right, logits[0].softmax(dim=-1), looked)
+
+
+def show(experiment: Experiment, text: str, *, title: str) -> None:
+    """Prints the replies to a prompt and to its reordering, and whether they differ."""
+    console = Console(highlight=False)
+    prompt = experiment.task.vocabulary.encode(text)
+    if not prompt:
+        raise ConfigError("prompt=: empty; write symbols separated by spaces")
+    other = experiment.task.reorder(torch.tensor(prompt), generator(0, "reorder")).tolist()
+    replies = [reply(experiment, tokens) for tokens in (prompt, other)]
+    console.print(title, style="bold")
+    for each in replies:
+        _print(console, experiment, each)
+    first, second = replies
+    if first.prompt == second.prompt:
+        console.print("\nThere is no other order of these tokens.")
+        return
+    gap = (first.probabilities - second.probabilities).abs().max().item()
+    if gap > ALIKE:
+        console.print(f"\nThe two orders are told apart: probabilities differ by up to {gap:.3f}.")
+        return
+    console.print(f"\nThe two orders give the same distribution (differences up to {gap:.0e}).")
+    console.print(_why(experiment))
+
+
+def _print(console: Console, experiment: Experiment, reply: Reply) -> None:
+    vocabulary = experiment.task.vocabulary
+    said = reply.probabilities.argmax(dim=-1).tolist()
+    verdict = "[green]right[/]" if said == reply.right else "[red]wrong[/]"
+    console.print(f"\n[bold]{vocabulary.decode(reply.prompt)}[/]")
+    console.print(f"  answers {vocabulary.decode(said)}: {verdict}")
+    likeliest = reply.probabilities[0].topk(min(LISTED, len(vocabulary)))
+    for share, token in zip(*map(Tensor.tolist, likeliest), strict=True):
+        console.print(f"    {vocabulary.symbols[token]:<10} {share:.3f} {_bar(share)}")
+    table = Table(box=None, padding=(0, 1), title="attention paid", title_justify="left")
+    table.add_column("to")
+    for layer in range(1, len(reply.attention) + 1):
+        table.add_column(f"in layer {layer}", min_width=22)
+    symbols = [vocabulary.symbols[token] for token in reply.prompt]
+    slots = ["?"] * len(reply.right) if not experiment.net.shape.causal else ["?"]
+    for place, symbol in enumerate([*symbols, *slots]):
+        shares = [looked[place].item() for looked in reply.attention]
+        table.add_row(symbol, *(f"{share:.2f} {_bar(share)}" for share in shares))
+    console.print(table)
+
+
+def _bar(share: float) -> str:
+    return "█" * round(16 * share)
+
+
+def _why(experiment: Experiment) -> str:
+    if experiment.net.shape.causal:
+        return "What the causal mask tells about order made no difference to this answer."
+    return (
+        "Attention compares contents: it weighs a token by what it is, not by where it stands, and "
+        "adds up what it finds. Unless an encoding marks the positions, two sentences of the same "
+        "words are one bag of words to it, whatever it has learned."
+    )
