@@ -137,7 +137,9 @@ def heat_map(
             ),
         )
         .properties(width=step, height=step)
-        .facet(alt.Facet("panel:N", sort=list(panels), title=""), columns=4)
+        .facet(
+            alt.Facet("panel:N", sort=list(panels), title=""), columns=2 if len(panels) <= 4 else 4
+        )
         .properties(title=title)
     )
     return _styled(chart)

@@ -21,6 +21,8 @@ from posenc.training.pictures import attention_picture, encoding_pictures
 
 SAMPLES = 10
 """Problems shown as text."""
+POSITIONS = 64
+"""Positions in the pictures of an encoding."""
 
 
 class EventLog(TensorBoardLogger):
@@ -71,20 +73,31 @@ def publish(
 
 def _portrait(experiment: Experiment, seed: int) -> tuple[str, dict[str, NDArray[np.uint8]]]:
     """Problems of the longest trained length with the answers given, and pictures by tag."""
-    net, task, positions = experiment.net.cpu().eval(), experiment.task, experiment.positions
-    length = experiment.trained[-1]
-    sample = task.sample(SAMPLES, length, generator(seed, "evaluation", length))
+    trained, encoding = experiment.trained, experiment.net.cpu().eval().encoding
+    sample, logits, _ = _answered(experiment, trained[-1], seed)
+    text = _markdown(sample, logits.argmax(dim=-1), experiment.task.vocabulary)
+    positions = min(POSITIONS, encoding.max_length or POSITIONS)
+    charts = {f"encoding/{k}": v for k, v in encoding_pictures(encoding, positions).items()}
+    # Attention is shown at a length whose words can still be read beside the cells.
+    sample, _, watch = _answered(experiment, trained[len(trained) // 3], seed)
+    symbols = experiment.task.vocabulary.decode(sample.prompt[0].tolist()).split()
+    symbols += ["?"] * sample.answer.shape[1]
+    for layer, weights in enumerate(watch, start=1):
+        charts[f"attention/layer{layer}"] = attention_picture(weights[0], symbols, layer)
+    return text, {tag: _pixels(chart) for tag, chart in charts.items()}
+
+
+def _answered(
+    experiment: Experiment, length: int, seed: int
+) -> tuple[Sample, Tensor, list[Tensor]]:
+    """Problems from the evaluation, the logits of greedy answers, and the attention paid."""
+    sample = experiment.task.sample(SAMPLES, length, generator(seed, "evaluation", length))
     answers = sample.answer.shape[1]
     tokens = sample.prompt.shape[1] + answers
     stream = generator(seed, "evaluation positions", length, 0)
+    ids = experiment.positions.evaluate(SAMPLES, tokens, stream)
     watch: list[Tensor] = []
-    logits = decode(net, sample.prompt, positions.evaluate(SAMPLES, tokens, stream), answers, watch)
-    symbols = [*task.vocabulary.decode(sample.prompt[0].tolist()).split(), *["?"] * answers]
-    charts = {f"encoding/{k}": v for k, v in encoding_pictures(net.encoding, tokens).items()}
-    for layer, weights in enumerate(watch, start=1):
-        charts[f"attention/layer{layer}"] = attention_picture(weights[0], symbols, layer)
-    text = _markdown(sample, logits.argmax(dim=-1), task.vocabulary)
-    return text, {tag: _pixels(chart) for tag, chart in charts.items()}
+    return sample, decode(experiment.net, sample.prompt, ids, answers, watch), watch
 
 
 def _pixels(chart: alt.FacetChart) -> NDArray[np.uint8]:

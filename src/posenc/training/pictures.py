@@ -21,13 +21,18 @@ def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetCha
     if added.any():
         similarity = cosine_similarity(added[:, None], added[None], dim=-1)
         pictures["table"] = heat_map(
-            {"": added.tolist()}, rows="position", columns="channel", title="added to the embedding"
+            {"": added.tolist()},
+            rows="position",
+            columns="channel",
+            title="added to the embedding",
+            signed=True,
         )
         pictures["similarity"] = heat_map(
             {"": similarity.tolist()},
             rows="position",
             columns="position",
             title="cosine similarity of what is added",
+            signed=True,
         )
     tables = encoding.prepare(ids, ids)
     constant = torch.ones(1, shape.heads, length, shape.head_width)
@@ -39,6 +44,7 @@ def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetCha
             rows="query position",
             columns="key position",
             title="q.k / K for q and k of ones",
+            signed=True,
         )
     bias = encoding.bias(tables)
     if bias is not None:
@@ -47,6 +53,7 @@ def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetCha
             rows="query position",
             columns="key position",
             title="added to the logits",
+            signed=True,
         )
     return pictures
 

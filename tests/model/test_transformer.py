@@ -1,0 +1,130 @@
+"""The network against a slow twin, and what it may and may not know of order."""
+
+import naive
+import pytest
+import torch
+from torch.nn.functional import cross_entropy
+
+from posenc.errors import ConfigError
+from posenc.shapes import Shape
+
+B, T, SYMBOLS = 3, 8, 7
+
+
+@pytest.fixture
+def tokens(draw):
+    """(B,T), the last two of which ask."""
+    tokens = torch.randint(SYMBOLS, (B, T), generator=draw)
+    tokens[:, -2:] = SYMBOLS
+    return tokens
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_asking_at_answers_alone_gives_the_rows_of_the_full_computation(
+    any_encoding, model_name, network, tokens, ids, layers
+):
+    net = network(any_encoding, model_name, layers)
+    full = naive.transformer(net, tokens, ids)
+    for answers in (1, 2, T - 1, T):
+        given = net(tokens, ids, answers)
+        assert given.shape == (B, answers, SYMBOLS)
+        torch.testing.assert_close(given, full[:, -answers:], atol=2e-6, rtol=1e-6)
+    exact = naive.transformer(net.double(), tokens, ids)
+    torch.testing.assert_close(net(tokens, ids, 2), exact[:, -2:], atol=1e-12, rtol=1e-12)
+
+
+def test_gradients_are_those_of_the_full_computation(any_encoding, model_name, network, tokens):
+    net = network(any_encoding, model_name, 3).double()
+    ids = torch.arange(T)[None]
+    answer = torch.arange(B * 2) % SYMBOLS
+
+    def gradients(logits):
+        loss = cross_entropy(logits.flatten(0, 1), answer)
+        parameters = list(net.parameters())
+        return torch.autograd.grad(loss, parameters, allow_unused=True, materialize_grads=True)
+
+    torch.testing.assert_close(
+        gradients(net(tokens, ids, 2)),
+        gradients(naive.transformer(net, tokens, ids)[:, -2:]),
+        atol=1e-12,
+        rtol=1e-9,
+    )
+
+
+def test_watching_changes_no_answer(any_encoding, model_name, network, tokens, ids):
+    net = network(any_encoding, model_name, 3)
+    watch = []
+    watched = net(tokens, ids, 2, watch)
+    torch.testing.assert_close(watched, net(tokens, ids, 2), atol=2e-6, rtol=1e-6)
+    assert [weights.shape[2:] for weights in watch] == [(T, T), (T, T), (2, T)]
+    for weights in watch:
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+
+
+def test_later_tokens_never_change_earlier_logits(encoding_name, positions_name, built, draw):
+    """Bit for bit, and under one draw of the ids."""
+    net = built(f"encoding={encoding_name}", "model=decoder", "task=reverse", "task.symbols=7").net
+    positions = built(f"positions={positions_name}", "task=reverse").positions
+    tokens = torch.randint(SYMBOLS + 1, (B, T), generator=draw)
+    for policy in (positions.train, positions.evaluate):
+        ids = policy(B, T, draw)
+        before = net(tokens, ids, T)
+        for place in range(T - 1):
+            changed = tokens.clone()
+            changed[:, place + 1 :] = (tokens[:, place + 1 :] + 1) % (SYMBOLS + 1)
+            after = net(changed, ids, T)
+            assert torch.equal(after[:, : place + 1], before[:, : place + 1]), place
+            assert not torch.equal(after[:, place + 1 :], before[:, place + 1 :])
+
+
+@pytest.mark.parametrize("answers", [1, 4])
+def test_an_encoder_without_encoding_sees_a_bag(network, draw, answers):
+    """Permuting the prompt permutes what is computed for it, and leaves the answers alone."""
+    net = network("none", "encoder", 3)
+    tokens = torch.randint(SYMBOLS, (B, T), generator=draw)
+    tokens[:, -answers:] = SYMBOLS
+    ids = torch.arange(T)[None]
+    order = torch.cat([torch.randperm(T - answers, generator=draw), torch.arange(T - answers, T)])
+    assert not torch.equal(order, torch.arange(T))
+    before, after = net(tokens, ids, T), net(tokens[:, order], ids, T)
+    torch.testing.assert_close(after, before[:, order], atol=1e-5, rtol=0)
+
+
+def test_an_encoder_without_encoding_answers_every_slot_alike(network, tokens):
+    first, second = network("none", "encoder")(tokens, torch.arange(T)[None], 2).unbind(1)
+    torch.testing.assert_close(first, second, atol=1e-5, rtol=0)
+
+
+def test_a_causal_mask_tells_order_without_any_encoding(network, tokens):
+    net = network("none", "decoder", 2)
+    ids = torch.arange(T)[None]
+    mirrored = torch.cat([tokens[:, :-2].flip(1), tokens[:, -2:]], dim=1)
+    assert (net(tokens, ids, 1) - net(mirrored, ids, 1)).abs().max() > 1e-3
+
+
+def test_the_catalogue_breaks_the_symmetry_that_none_leaves(encoding_name, network, tokens):
+    """Exchanging two prompt tokens shows in the answers of an encoder, with any real encoding."""
+    if encoding_name == "none":
+        pytest.skip("the one that cannot")
+    net = network(encoding_name, "encoder", 2).double()
+    ids = torch.arange(T)[None]
+    tokens[:, 1:3] = torch.tensor([2, 5])
+    swapped = tokens.clone()
+    swapped[:, 1:3] = torch.tensor([5, 2])
+    assert (net(tokens, ids, 1) - net(swapped, ids, 1)).abs().max() > 1e-5
+
+
+def test_dropout_acts_in_training_alone(built, tokens):
+    net = built("model.dropout=0.5", "task=reverse", "task.symbols=7").net
+    ids = torch.arange(T)[None]
+    assert torch.equal(net.eval()(tokens, ids, 2), net(tokens, ids, 2))
+    assert not torch.equal(net.train()(tokens, ids, 2), net(tokens, ids, 2))
+
+
+@pytest.mark.parametrize(
+    ("settings", "key"),
+    [({"width": 10, "heads": 3}, "model.width=10"), ({"layers": 0}, "model.layers=0")],
+)
+def test_impossible_shapes_are_refused(settings, key):
+    with pytest.raises(ConfigError, match=key):
+        Shape(**{"width": 16, "heads": 2, "layers": 1, "causal": False, **settings})
