@@ -30,7 +30,8 @@ def main(given: list[str]) -> None:
     torch.set_num_threads(config.threads)
     with folder.locked():
         rows = evaluate(config, build(config), folder)
-    print_run(rows, folder=folder.path, outputs=Path(config.outputs))
+    seen = folder.status()["seen_in_training"]
+    print_run(rows, folder=folder.path, outputs=Path(config.outputs), seen=seen)
     print(f"rows        {folder.path / folder.rows_name(asdict(config))}")
 
 

@@ -178,7 +178,12 @@ def test_every_encoding_is_asked_the_same_problems(encoding_name, built):
 
 def test_an_evaluation_does_not_spoil_training(encoding_name, model_name, built, learned):
     """Whatever an encoding makes under inference mode must not enter a later backward pass."""
-    settings = (f"encoding={encoding_name}", f"model={model_name}", "task=reverse", "length.train=6")
+    settings = (
+        f"encoding={encoding_name}",
+        f"model={model_name}",
+        "task=reverse",
+        "length.train=6",
+    )
     evaluated, untouched = built(*settings), built(*settings)
     scored(evaluated, (5, 30))
     weights = learned(evaluated, 3, rows=8).state_dict()

@@ -30,7 +30,12 @@ def test_numbers_suit_a_torch_generator():
 def test_published_results_depend_on_these_numbers():
     """A change here changes every batch and weight: no result could be made again."""
     assert number(0, "training", 0) == 5118025409139821123
-    assert torch.randint(1000, (4,), generator=generator(0, "training", 0)).tolist() == [133, 857, 56, 710]
+    assert torch.randint(1000, (4,), generator=generator(0, "training", 0)).tolist() == [
+        133,
+        857,
+        56,
+        710,
+    ]
 
 
 def test_initialisation_draws_from_its_stream_alone():

@@ -15,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from posenc import sweep
 from posenc.errors import ConfigError, RunFailed
-from posenc.schema import CONFIGS, PROJECT, choices, load, one_of, siblings, suggestion
+from posenc.schema import CONFIGS, PROJECT, choices, load, one_of, suggestion, unknown_part
 
 OmegaConf.register_new_resolver("posenc_project", lambda name: str(PROJECT / name))
 
@@ -72,10 +72,11 @@ def explain(error: Exception) -> str:
         wrong = [(key, value) for key, _, value in given if value not in choices(key) != []]
         return "; ".join(f"{key}={value}: {one_of(choices(key))}" for key, value in wrong)
     if match := re.match(r"Could not override '([^']*)'", lines[0]):
-        return f"{match[1]}: no such key; {suggestion(match[1], siblings(match[1]))}"
+        return f"{match[1]}: no such key; {suggestion(*unknown_part(match[1]))}"
     if match := re.match(r"Ambiguous value for argument '([^']*)'", lines[0]):
         return f"{match[1]} names several values: put -m first to run them all, or choose one"
     if match := re.search(r"Could not find '([^']*)'", lines[0]):
         group, _, name = match[1].rpartition("/")
-        return f"{group}={name}: {one_of(choices(group))}"
+        available = re.findall(r"^\t(\w+)$", str(error), re.MULTILINE)
+        return f"{group}={name}: {one_of(available)}"
     return " ".join(lines)

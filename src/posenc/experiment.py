@@ -65,8 +65,8 @@ def build(config: Config) -> Experiment:
         positions=positions,
         net=_network(config, task),
         trained=trained,
-        evaluated=config.eval.lengths or evaluation_lengths(task, *span),
-        probed=config.eval.probe_lengths or probe_lengths(task, *span),
+        evaluated=sorted(set(config.eval.lengths or evaluation_lengths(task, *span))),
+        probed=sorted(set(config.eval.probe_lengths or probe_lengths(task, *span))),
     )
     longest = task.sample(
         1, max(trained + experiment.evaluated + experiment.probed), generator(0, "size")
@@ -107,7 +107,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     try:
         return dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:
-        reason = str(error).splitlines()[0]
+        reason = str(error).partition("\n")[0] or type(error).__name__
         raise ConfigError(
             f"{path}: {reason} (overwrite=true trains the run from the start)"
         ) from None

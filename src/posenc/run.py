@@ -26,6 +26,7 @@ from posenc.training.data import Batches, TrainingData
 from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
 from posenc.training.optimizer import adamw
+from posenc.training.overlap import seen_in_training
 
 logger = logging.getLogger(__name__)
 Row = dict[str, Any]
@@ -56,7 +57,11 @@ def train(config: Config) -> float:
             with (folder.path / "train.log").open("a") as log:
                 for console in (Console(highlight=False), Console(file=log, width=100)):
                     print_run(
-                        rows, folder=folder.path, outputs=Path(config.outputs), console=console
+                        rows,
+                        folder=folder.path,
+                        outputs=Path(config.outputs),
+                        seen=folder.status()["seen_in_training"],
+                        console=console,
                     )
     exact = [row["exact"] for row in rows]
     score = statistics.score([row["length"] for row in rows], exact, config.length.train)
@@ -89,10 +94,18 @@ def _trained(
             tokens_per_second=round(monitor.tokens / monitor.seconds),
         )
     rows = _evaluated(config, experiment, folder, "lengths.csv")
+    seen = seen_in_training(
+        _batches(config, experiment),
+        config.trainer.max_steps * config.trainer.accumulate_grad_batches,
+        lengths=experiment.evaluated,
+        samples=config.eval.samples,
+        seed=config.eval.seed,
+    )
     if log is not None:
         _publish(config, experiment, log, rows)
     folder.write_status(
         status="finished",
+        seen_in_training=seen,
         evaluation=evaluation_hash(settings),
         parameters=sum(parameter.numel() for parameter in experiment.net.parameters()),
     )
@@ -142,19 +155,17 @@ def _fit(
             partial(adamw, **optimizer, max_steps=config.trainer.max_steps),
             seed=config.seed,
         ),
-        TrainingData(
-            Batches(
-                experiment.task,
-                experiment.trained,
-                rows=config.data.batch_size,
-                seed=config.seed,
-            ),
-            workers=config.data.workers,
-        ),
+        TrainingData(_batches(config, experiment), workers=config.data.workers),
         ckpt_path=folder.checkpoint if resume else None,
         weights_only=True,
     )
     return monitor
+
+
+def _batches(config: Config, experiment: Experiment) -> Batches:
+    return Batches(
+        experiment.task, experiment.trained, rows=config.data.batch_size, seed=config.seed
+    )
 
 
 def evaluate(config: Config, experiment: Experiment, folder: RunFolder) -> list[Row]:

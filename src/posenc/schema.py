@@ -109,7 +109,8 @@ AT_LEAST: dict[str, float] = {
     "seed": 0, "length.min": 1, "data.batch_size": 1, "data.workers": 0, "threads": 1,
     "checkpoint.every": 1, "model.width": 1, "model.heads": 1, "model.layers": 1,
     "model.dropout": 0, "optimizer.weight_decay": 0, "optimizer.warmup": 0, "trainer.max_steps": 1,
-    "trainer.accumulate_grad_batches": 1, "trainer.log_every_n_steps": 1,
+    "trainer.gradient_clip_val": 0, "trainer.accumulate_grad_batches": 1,
+    "trainer.log_every_n_steps": 1,
     "eval.samples": 1, "eval.seed": 0, "eval.probe_every": 1, "eval.probe_samples": 1,
 }  # fmt: skip
 
@@ -132,7 +133,7 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
     except ValidationError as error:
         raise ConfigError(_wrong_type(str(error.full_key), plain)) from None
     except OmegaConfBaseException as error:
-        raise ConfigError(str(error).splitlines()[0]) from None
+        raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}") from None
     assert isinstance(config, Config)
     _refuse_impossible(config)
     return config
@@ -143,23 +144,36 @@ def choices(group: str) -> list[str]:
     return sorted(file.stem for file in (CONFIGS / group).glob("*.yaml"))
 
 
+def defaults_of(group: str, name: str) -> dict[str, Any]:
+    """What the yaml of a choice says."""
+    settings = OmegaConf.to_container(OmegaConf.load(CONFIGS / group / f"{name}.yaml"))
+    assert isinstance(settings, dict)
+    return {str(key): value for key, value in settings.items()}
+
+
 def one_of(names: Iterable[str]) -> str:
     """The remedy for a wrong choice."""
     return f"choose one of {', '.join(names)}"
 
 
-def siblings(key: str) -> list[str]:
-    """The known keys on the level of a dotted key; none inside the settings of a chosen class."""
-    schema: Any = Config
-    for part in key.split(".")[:-1]:
-        schema = get_type_hints(schema).get(part) if is_dataclass(schema) else None
-    return list(get_type_hints(schema)) if is_dataclass(schema) else []
+def unknown_part(key: str) -> tuple[str, list[str]]:
+    """The first part of a dotted key that is unknown, and the keys known in its place.
+
+    Of the settings of a chosen class none are known here.
+    """
+    part, known, schema = "", list[str](), cast(Any, Config)
+    for part in key.split("."):
+        known = list(get_type_hints(schema)) if is_dataclass(schema) else []
+        if part not in known:
+            break
+        schema = get_type_hints(schema)[part]
+    return part, known
 
 
 def suggestion(key: str, known: Iterable[str]) -> str:
     """A remedy for an unknown key: the known one that it resembles, or all of them."""
     known = list(known)
-    close = difflib.get_close_matches(key.split(".")[-1], known, n=1)
+    close = difflib.get_close_matches(key, known, n=1)
     if close:
         return f"did you mean '{close[0]}'?"
     return f"the keys are {', '.join(known)}" if known else "see the yaml of the choice in configs/"
@@ -193,23 +207,26 @@ def _check_plugin(group: str, node: Any) -> None:
     name = str(node.get("name") if isinstance(node, dict) else node)
     if not isinstance(node, dict) or name not in choices(group):
         raise ConfigError(f"{group}={name}: {one_of(choices(group))}")
-    defaults = OmegaConf.to_container(OmegaConf.load(CONFIGS / group / f"{name}.yaml"))
-    assert isinstance(defaults, dict)
+    defaults = defaults_of(group, name)
+    target, known = node.get("_target_"), defaults["_target_"]
+    if target != known:
+        raise ConfigError(f"{group}._target_={target}: {name} is {known}; set {group}={name}")
     for key in map(str, node.keys() - defaults.keys()):
-        raise ConfigError(f"{group}.{key}: no such key; {suggestion(key, map(str, defaults))}")
-    for key, default in ((str(key), default) for key, default in defaults.items()):
+        raise ConfigError(f"{group}.{key}: no such key; {suggestion(key, defaults)}")
+    for key, default in defaults.items():
         if key not in node:
             raise ConfigError(f"{group}.{key} is missing")
         if not _same_kind(node[key], default):
             kind = type(default).__name__
             raise ConfigError(f"{group}.{key}={node[key]}: must be of type {kind}, as {default} is")
-    if node["_target_"] != defaults["_target_"]:
-        raise ConfigError(f"{group}._target_={node['_target_']}: {name} is {defaults['_target_']}")
+        if isinstance(default, float):
+            node[key] = float(node[key])  # 10000 and 10000.0 are one configuration
 
 
 def _same_kind(value: Any, default: Any) -> bool:
     if isinstance(default, float):
-        return isinstance(value, int | float) and not isinstance(value, bool)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and math.isfinite(value)
     return default is None or type(value) is type(default)
 
 
@@ -217,7 +234,7 @@ def _refuse_impossible(config: Config) -> None:
     """Numbers out of range, alone or against each other."""
     for key, least in AT_LEAST.items():
         value: Any = reduce(getattr, key.split("."), config)
-        if not least <= value < math.inf:
+        if value is not None and not least <= value < math.inf:
             raise ConfigError(f"{key}={value}: must be at least {least}")
     named = {f"{group}.name": tuple(choices(group)) for group in ("model", "optimizer", "logger")}
     for key, names in {**CHOICES, **named}.items():

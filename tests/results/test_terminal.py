@@ -13,12 +13,18 @@ CURVE = {5: 1.0, 20: 0.98, 25: 0.9, 40: 0.5}
 
 @pytest.fixture
 def shown(planted: Callable[..., Any]) -> Callable[..., str]:
-    def show(exact: dict[int, float] = CURVE, folder: str = "f", **columns: Any) -> str:
+    def show(
+        exact: dict[int, float] = CURVE,
+        folder: str = "f",
+        seen: dict[str, float] | None = None,
+        **columns: Any,
+    ) -> str:
         console = Console(file=io.StringIO(), width=80, highlight=False)
         print_run(
             planted(exact, **columns),
             folder=Path(folder),
             outputs=Path("out puts"),
+            seen=seen or {},
             console=console,
         )
         return console.file.getvalue()  # type: ignore[attr-defined]
@@ -103,3 +109,9 @@ def test_paths_and_commands_can_be_copied(shown: Callable[..., str]) -> None:
 
 def test_names_are_no_markup(shown: Callable[..., str]) -> None:
     assert "[bold]x[/bold]" in shown(task="[bold]x[/bold]")
+
+
+def test_test_prompts_that_training_had_met_are_counted(shown: Callable[..., str]) -> None:
+    text = shown(seen={"5": 1.0, "20": 0.004, "60": 0.5})
+    assert "Of the test prompts, training had met 100% at length 5." in text
+    assert "had met" not in shown(seen={"5": 0.0})

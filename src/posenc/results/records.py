@@ -130,8 +130,9 @@ class RunFolder:
             status = json.loads(path.read_text())
         except ValueError:
             raise ConfigError(f"{path} is no JSON: delete the run folder to do it again") from None
-        if status.get("schema") != SCHEMA:
-            raise ConfigError(f"{path} has schema {status.get('schema')}, not {SCHEMA}")
+        schema = status.get("schema") if isinstance(status, dict) else None
+        if schema != SCHEMA:
+            raise ConfigError(f"{path} has schema {schema}, not {SCHEMA}")
         return dict(status)
 
     def write_status(self, **changes: Any) -> None:

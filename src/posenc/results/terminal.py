@@ -17,15 +17,25 @@ Row = Mapping[str, Any]
 
 
 def print_run(
-    rows: Sequence[Row], *, folder: Path, outputs: Path, console: Console | None = None
+    rows: Sequence[Row],
+    *,
+    folder: Path,
+    outputs: Path,
+    seen: Mapping[str, float],
+    console: Console | None = None,
 ) -> None:
-    """Prints the rows of one lengths.csv, what they come to, and where the run can be looked at."""
+    """Prints the rows of one lengths.csv, what they come to, and where the run can be looked at.
+
+    `seen` is the share of test prompts, by length, that training had met.
+    """
     console = console or Console(highlight=False)
     rows = sorted(rows, key=lambda row: row["length"])
     many_tokens = any(row["token_accuracy"] != row["exact"] for row in rows)
     console.print()
     console.print(_table(rows, many_tokens))
     console.print(_findings(rows, many_tokens), "")
+    if overlap := _overlap(rows, seen):
+        console.print(overlap)
     for warning in _warnings(rows):
         console.print(Text(warning, style="yellow"))
     # Paths and commands stay on one line, whatever the width, so that they can be copied.
@@ -102,6 +112,13 @@ def _findings(rows: Sequence[Row], many_tokens: bool) -> Table:
         meaning += ", the longest tested"
     findings.add_row("holds to", MISSING if held is None else str(held), meaning)
     return findings
+
+
+def _overlap(rows: Sequence[Row], seen: Mapping[str, float]) -> str:
+    """Says which of the tested lengths hold prompts that training had met, if any do."""
+    shares = [(row["length"], seen.get(str(row["length"]), 0)) for row in rows]
+    met = [f"{share:.0%} at length {length}" for length, share in shares if share >= 0.005]
+    return f"Of the test prompts, training had met {', '.join(met)}." if met else ""
 
 
 def _warnings(rows: Sequence[Row]) -> list[str]:

@@ -12,7 +12,7 @@ import pytorch_lightning as pl
 
 from posenc.errors import Interrupted
 from posenc.evaluation import by_length
-from posenc.tasks.base import Task
+from posenc.tasks.base import Sample, Task
 from posenc.training.module import AnswerModule
 
 
@@ -25,7 +25,8 @@ class LastCheckpoint(pl.Callback):
     def __init__(self, path: Path, every: int) -> None:
         self.path = path
         self.every = every
-        self._kept = -1
+        self._kept: int | None = None
+        """The step that is on disk; None until training has begun."""
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """A resumed run starts from a step that is already on disk."""
@@ -44,11 +45,16 @@ class LastCheckpoint(pl.Callback):
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """An interruption comes between two batches, where the state is whole; errors may not."""
-        if isinstance(exception, Interrupted):
+        """An interruption comes between two batches, where the state is whole; errors may not.
+
+        Nor is it whole before training has begun: a network not yet restored would be kept.
+        """
+        if isinstance(exception, Interrupted) and self._kept is not None:
             self._keep(trainer)
 
     def _keep(self, trainer: pl.Trainer) -> None:
+        for log in trainer.loggers:  # a resumed run never logs again what came before
+            log.save()
         unfinished = self.path.with_suffix(".unfinished")
         trainer.save_checkpoint(unfinished)
         os.replace(unfinished, self.path)
@@ -56,7 +62,7 @@ class LastCheckpoint(pl.Callback):
 
 
 class Interruption(pl.Callback):
-    """Lets SIGTERM and Ctrl-C end training between two batches, and anything else at once."""
+    """Lets SIGTERM and Ctrl-C end training between two steps, and anything else at once."""
 
     def __init__(self) -> None:
         self._training = False
@@ -79,12 +85,21 @@ class Interruption(pl.Callback):
         self._received = number
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """From here on a signal waits for the end of a batch."""
+        """From here on a signal waits for the end of a step; Lightning's own handler would not."""
         self._training = True
+        signal.signal(signal.SIGTERM, self._receive)
 
-    def on_train_batch_end(self, *_: Any) -> None:
-        """The moment between two batches."""
-        if self._received is not None:
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Sample,
+        batch_idx: int,
+    ) -> None:
+        """The moment between two steps; within one, gradients wait that no checkpoint holds."""
+        stepped = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+        if stepped and self._received is not None:
             self._training = False
             raise Interrupted(128 + self._received)
 
@@ -106,7 +121,10 @@ class Probes(pl.Callback):
         self.every = every
         self.samples = samples
         self.seed = seed
-        self._probed = 0
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """A resumed run starts from a step that has been probed."""
+        self._probed = trainer.global_step
 
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: Any

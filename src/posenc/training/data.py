@@ -1,5 +1,6 @@
 """An endless stream of training batches, each a pure function of the seed and its number."""
 
+import signal
 from collections.abc import Iterator, Sequence
 from itertools import count
 
@@ -22,8 +23,14 @@ class Batches(Dataset[Sample]):
 
     def __getitem__(self, number: int) -> Sample:
         stream = generator(self.seed, "training", number)
-        length = self.lengths[int(torch.randint(len(self.lengths), (), generator=stream))]
-        return self.task.sample(self.rows, length, stream)
+        return self.task.sample(self.rows, self._length(stream), stream)
+
+    def length(self, number: int) -> int:
+        """The length of a batch, without making it."""
+        return self._length(generator(self.seed, "training", number))
+
+    def _length(self, stream: torch.Generator) -> int:
+        return self.lengths[int(torch.randint(len(self.lengths), (), generator=stream))]
 
 
 class From(Sampler[int]):
@@ -49,5 +56,14 @@ class TrainingData(pl.LightningDataModule):
         assert self.trainer is not None
         start = self.trainer.fit_loop.epoch_loop.total_batch_idx + 1
         return DataLoader(
-            self.batches, batch_size=None, sampler=From(start), num_workers=self.workers
+            self.batches,
+            batch_size=None,
+            sampler=From(start),
+            num_workers=self.workers,
+            worker_init_fn=_leave_ctrl_c_to_the_trainer,
         )
+
+
+def _leave_ctrl_c_to_the_trainer(worker: int) -> None:
+    """A terminal sends it to workers too, and their death would pass for a failure of the run."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

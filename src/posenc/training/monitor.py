@@ -28,18 +28,18 @@ class Monitor(pl.Callback):
     """
 
     def __init__(self, *, progress_bar: bool) -> None:
-        self.progress_bar = progress_bar
         self.tokens = 0
         """Tokens trained on since this process took up the run."""
         self.seconds = 0.0
         """Wall-clock seconds that they took."""
+        self._started = time.perf_counter()
+        self._bar = Progress(*COLUMNS, console=Console(stderr=True), disable=not progress_bar)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the clock and draws the bar."""
         self._logged_step = trainer.global_step
         self._logged_tokens = 0
         self._started = self._logged_time = time.perf_counter()
-        self._bar = Progress(*COLUMNS, console=Console(stderr=True), disable=not self.progress_bar)
         self._line = self._bar.add_task("", total=trainer.max_steps, figures="")
         self._bar.start()
 

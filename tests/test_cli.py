@@ -1,0 +1,156 @@
+"""What a user sees who mistypes, asks for help, or starts the program from somewhere else."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command_line import TINY, only_run, run, status
+
+from posenc import cli
+from posenc.schema import CONFIGS, PROJECT, choices
+
+GROUPS = sorted(path.name for path in CONFIGS.iterdir() if path.is_dir())
+
+# Arguments, and what the one line of the answer must hold: the key, the value, the remedy.
+TYPED_WRONG = {
+    "lenght.test=4": ["lenght.test", "'length'"],
+    "length.tset=4": ["length.tset", "test"],
+    "+encdoing=rope": ["encdoing", "encoding"],
+    "++sede=1": ["sede", "seed"],
+    "trainer.max_step=5": ["trainer.max_step", "max_steps"],
+    "+trainer.foo=5": ["trainer.foo", "max_steps"],
+    "++encoding.bsae=2": ["encoding.bsae", "base"],
+    "encoding=sinusoidal encoding.max_length=5": ["encoding.max_length", "configs/"],
+    "~length.min": ["length.min", "missing"],
+    "~task": ["task", "missing"],
+    "encoding=rpoe": ["encoding=rpoe", *choices("encoding")],
+    "encoding=": ["encoding=", *choices("encoding")],
+    "encoding=null": ["encoding=null", *choices("encoding")],
+    "encoding=2": ["encoding=2", *choices("encoding")],
+    "model=foo": ["model=foo", "encoder", "decoder"],
+    "logger=null": ["logger=null", "tensorboard"],
+    "experiment=foo": ["experiment=foo", *choices("experiment")],
+    "hydra/launcher=foo": ["hydra/launcher=foo", "basic"],
+    "encoding=learned,none": ["encoding=learned,none", "-m"],
+    "task='copy,reverse'": ["task=copy,reverse", "-m"],
+    "seed=0,1": ["seed=0,1", "-m"],
+    "seed": ["'seed'", "key=value"],
+    "a=b=c": ["'a=b=c'", "key=value"],
+    "model.width=abc": ["model.width=abc", "int"],
+    "model.width=64.0": ["model.width=64.0", "int"],
+    "encoding.base=abc": ["encoding.base=abc", "float"],
+    "eval.lengths=[a]": ["eval.lengths=['a']", "list[int]"],
+    "seed=${sede}": ["seed:", "'sede'"],
+    "model.width=30": ["model.width=30", "model.heads=4", "divisible"],
+    "length.test=10": ["length.test=10", "length.train=20"],
+    "trainer.max_steps=0": ["trainer.max_steps=0", "at least 1"],
+    "encoding._target_=os.system": ["encoding._target_=os.system", "posenc.encodings."],
+}
+FOUND_BY_BUILDING = {
+    "length.min=2": ["length.min=2", "who_bit_whom", "5"],
+    "encoding=learned encoding.max_length=16": ["encoding.max_length=16", "learned", "101"],
+    "encoding=learned positions=random": ["encoding.max_length=512", "positions=random", "2048"],
+    "encoding=rope model.width=10 model.heads=2": ["model.width=10", "model.heads=2", "even"],
+    "positions=random positions.at_eval=foo": ["positions.at_eval=foo", "resample", "even"],
+    "eval.lengths=[3]": ["eval.lengths", "who_bit_whom", "3"],
+    "outputs=/proc/none": ["outputs", "/proc/none"],
+}
+
+
+@pytest.fixture
+def outputs(tmp_path: Path) -> Path:
+    return tmp_path / "outputs"
+
+
+@pytest.mark.parametrize("mistake", [*TYPED_WRONG, *FOUND_BY_BUILDING])
+def test_mistake_gets_one_line_and_exit_code_2_and_leaves_nothing(mistake: str, outputs: Path):
+    ended = run(f"outputs={outputs}", *shlex.split(mistake))
+    assert ended.code == 2
+    assert ended.out == ""
+    (line,) = ended.err.splitlines()
+    assert line.startswith("error: ")
+    for part in (TYPED_WRONG | FOUND_BY_BUILDING)[mistake]:
+        assert part in line
+    assert not outputs.exists()
+
+
+def test_neither_mistakes_nor_help_wait_for_torch():
+    program = (
+        "import sys\n"
+        "from posenc.cli import main\n"
+        f"commands = {[(shlex.split(mistake), 2) for mistake in TYPED_WRONG]}\n"
+        "for arguments, code in [*commands, (['--help'], 0)]:\n"
+        "    sys.argv = ['train.py', *arguments]\n"
+        "    try:\n"
+        "        main()\n"
+        "    except SystemExit as end:\n"
+        "        assert end.code == code, (arguments, end.code)\n"
+        "sys.exit('torch' in sys.modules)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_unknown_option_is_refused(outputs: Path):
+    ended = run("--foo", f"outputs={outputs}")
+    assert ended.code == 2
+    assert "--foo" in ended.err.splitlines()[-1]
+
+
+def test_help_lists_every_choice_every_default_and_three_commands_that_work(configured):
+    ended = run("--help")
+    assert (ended.code, ended.err) == (0, "")
+    lines = ended.out.splitlines()
+    for group in GROUPS:
+        assert f"{group}: {', '.join(choices(group))}" in lines
+    for default in ("  base: 10000.0", "  max_steps: 2000", "seed: 0", "  test: 100"):
+        assert default in lines
+    assert max(map(len, lines)) <= 100
+    examples = [line.split("train.py ")[1] for line in lines if "python train.py " in line]
+    assert len(examples) == 3
+    for example in examples:
+        configured(*re.sub(r"^-m|,\S+", "", example).split())
+
+
+def test_broken_run_exits_with_1_and_points_to_the_traceback(outputs: Path):
+    ended = run(*TINY, f"outputs={outputs}", "optimizer.lr=1e30", "trainer.log_every_n_steps=1")
+    assert ended.code == 1
+    folder = only_run(outputs)
+    line = ended.err.splitlines()[-1]
+    assert line.startswith("error: FloatingPointError")
+    assert "optimizer.lr" in line
+    assert str(folder) in line
+    kept = status(folder)
+    assert kept["status"] == "failed"
+    assert kept["traceback"].startswith("Traceback")
+    assert "FloatingPointError" in kept["traceback"]
+    assert "FloatingPointError" in (folder / "train.log").read_text()
+
+
+def test_ctrl_c_before_a_run_has_begun_exits_with_130(monkeypatch: pytest.MonkeyPatch):
+    def interrupted(raw: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "load", interrupted)
+    ended = run()
+    assert ended.code == 130
+    assert "Traceback" not in ended.err
+
+
+def test_relative_outputs_belong_to_the_caller_and_nothing_else_is_left_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.chdir(tmp_path)
+    assert run(*TINY, "outputs=mine").code == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["who_bit_whom"]
+
+
+def test_runs_land_under_the_project_wherever_the_program_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configured
+):
+    monkeypatch.chdir(tmp_path)
+    assert Path(configured("seed=41").outputs) == PROJECT / "outputs"

@@ -1,0 +1,154 @@
+"""What is kept of a run, how it is stopped, and what looking at it must not change."""
+
+import os
+import signal
+import time
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from posenc import run
+from posenc.errors import Interrupted, RunFailed
+from posenc.training.callbacks import Interruption, LastCheckpoint
+from posenc.training.monitor import Monitor
+
+
+def loaded(folder):
+    """A checkpoint under the loading that runs no code."""
+    return torch.load(folder.checkpoint, weights_only=True)
+
+
+def test_the_checkpoint_is_the_last_state_and_the_only_one(runs):
+    folder = runs("checkpoint.every=25")
+    assert loaded(folder)["global_step"] == 60
+    assert [file.name for file in folder.checkpoint.parent.iterdir()] == ["last.ckpt"]
+
+
+def test_checkpoints_are_written_every_so_many_steps(runs, monkeypatch):
+    kept, keep = [], LastCheckpoint._keep
+
+    def noting(self, trainer):
+        keep(self, trainer)
+        kept.append((trainer.global_step, loaded(SimpleNamespace(checkpoint=self.path))))
+
+    monkeypatch.setattr(LastCheckpoint, "_keep", noting)
+    runs("checkpoint.every=25", "trainer.accumulate_grad_batches=2")
+    assert [step for step, _ in kept] == [25, 50, 60]
+    assert [checkpoint["global_step"] for _, checkpoint in kept] == [25, 50, 60]
+
+
+def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path):
+    path = tmp_path / "last.ckpt"
+    path.write_bytes(b"the one before")
+
+    def torn(unfinished):
+        unfinished.write_bytes(b"half of the n")
+        raise OSError("no space left on device")
+
+    with pytest.raises(OSError, match="no space"):
+        LastCheckpoint(path, 1)._keep(SimpleNamespace(save_checkpoint=torn, loggers=[]))
+    assert path.read_bytes() == b"the one before"
+
+
+def test_nothing_is_kept_of_a_network_that_has_not_been_restored(tmp_path):
+    """A signal may come while Lightning is still reading the checkpoint to go on from."""
+
+    def overwrite(_):
+        raise AssertionError("kept")
+
+    trainer = SimpleNamespace(save_checkpoint=overwrite, loggers=[])
+    LastCheckpoint(tmp_path / "last.ckpt", 1).on_exception(trainer, None, Interrupted(143))
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_ends_training_after_its_batch(runs, at_batch, number, code):
+    handler = signal.getsignal(number)
+    at_batch(33, lambda: os.kill(os.getpid(), number))
+    with pytest.raises(Interrupted) as stopped:
+        runs()
+    assert stopped.value.code == code
+    folder = runs.folder(runs.config())
+    assert loaded(folder)["global_step"] == 34
+    assert folder.status()["status"] == "interrupted"
+    assert signal.getsignal(number) is handler
+
+
+def test_a_signal_in_the_last_batch_loses_no_training(runs, at_batch):
+    at_batch(59, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted):
+        runs()
+    assert loaded(runs.folder(runs.config()))["global_step"] == 60
+
+
+def test_a_signal_outside_training_acts_at_once():
+    with Interruption().handling_signals(), pytest.raises(Interrupted) as stopped:
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert stopped.value.code == 143
+
+
+def test_workers_leave_ctrl_c_to_the_trainer(runs, at_batch):
+    """A terminal sends it to all processes; a worker that dies of it would look like a failure."""
+
+    def to_all():
+        for worker in torch.multiprocessing.active_children():
+            os.kill(worker.pid, signal.SIGINT)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    at_batch(30, to_all)
+    with pytest.raises(Interrupted):
+        runs("data.workers=2")
+    assert loaded(runs.folder(runs.config("data.workers=2")))["global_step"] == 31
+
+
+@pytest.fixture
+def probed(runs, monkeypatch):
+    """Runs with a log, but without the pictures that end it."""
+    monkeypatch.setattr(run, "_publish", lambda *_: None)
+    settings = ("model.dropout=0.2", "positions=random", "logger=tensorboard")
+    return lambda *overrides, where: runs(*settings, *overrides, where=where)
+
+
+def test_looking_on_changes_nothing(runs, probed):
+    never = runs("model.dropout=0.2", "positions=random", where="never")
+    often = probed("eval.probe_every=7", "eval.probe_samples=9", where="often")
+    for part in ("state_dict", "optimizer_states"):
+        torch.testing.assert_close(loaded(never)[part], loaded(often)[part], atol=0, rtol=0)
+
+
+@pytest.mark.parametrize("step", [10, 20])
+def test_a_loss_that_is_not_finite_ends_the_run(runs, at_batch, step, monkeypatch):
+    from posenc.training import module
+
+    original = module.answer_loss
+    at_batch(
+        step - 3,
+        lambda: monkeypatch.setattr(module, "answer_loss", lambda *a: original(*a) * float("nan")),
+    )
+    with pytest.raises(RunFailed, match=rf"FloatingPointError: the loss is nan at step {step}"):
+        runs("checkpoint.every=1000")
+    folder = runs.folder(runs.config("checkpoint.every=1000"))
+    assert folder.status()["status"] == "failed"
+    assert "FloatingPointError" in folder.status()["traceback"]
+    assert not folder.checkpoint.exists()
+
+
+def test_a_rate_that_is_far_too_high_is_named(runs):
+    with pytest.raises(RunFailed, match=r"lower optimizer\.lr"):
+        runs("optimizer.lr=1e30")
+
+
+def test_a_failure_before_training_is_not_hidden_by_the_monitor():
+    Monitor(progress_bar=True).on_exception(None, None, ValueError("the cause"))
+
+
+def test_speed_is_that_of_the_tokens_of_this_process(runs, at_batch):
+    unbroken = runs(where="unbroken").status()
+    at_batch(55, lambda: os.kill(os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted):
+        runs()
+    resumed = runs().status()
+    assert resumed["train_seconds"] < unbroken["train_seconds"]
+    # 4 steps are short, and their speed is no multiple of that of 60.
+    assert resumed["tokens_per_second"] < 5 * unbroken["tokens_per_second"]

@@ -1,0 +1,89 @@
+"""The stream of batches: the same for any number of workers, and nothing comes twice."""
+
+from itertools import islice
+from types import SimpleNamespace
+
+import pytest
+import torch
+
+from posenc.seeding import generator
+from posenc.tasks.copy import Copy
+from posenc.training.data import Batches, From, TrainingData
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers.*")
+
+
+@pytest.fixture
+def batches():
+    return Batches(Copy(symbols=50), [3, 4, 7], rows=5, seed=1)
+
+
+def served(batches, *, workers, after=-1, count=8):
+    """Batches that a trainer gets which has already seen the one numbered `after`."""
+    data = TrainingData(batches, workers=workers)
+    progress = SimpleNamespace(total_batch_idx=after)
+    data.trainer = SimpleNamespace(fit_loop=SimpleNamespace(epoch_loop=progress))
+    return list(islice(data.train_dataloader(), count))
+
+
+def same(ones, others):
+    return len(ones) == len(others) and all(
+        torch.equal(one.prompt, other.prompt) and torch.equal(one.answer, other.answer)
+        for one, other in zip(ones, others, strict=True)
+    )
+
+
+def test_a_batch_is_a_pure_function_of_seed_and_number(batches):
+    first = batches[7]
+    torch.manual_seed(9)
+    batches[3]
+    again = Batches(batches.task, batches.lengths, rows=5, seed=1)
+    assert same([again[7]], [first])
+    other = Batches(batches.task, batches.lengths, rows=5, seed=2)
+    assert not any(same([other[n]], [batches[n]]) for n in range(20))
+
+
+def test_drawing_leaves_the_global_stream_alone(task_name, built):
+    experiment = built(f"task={task_name}")
+    before = torch.get_rng_state()
+    Batches(experiment.task, experiment.trained, rows=4, seed=0)[0]
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_any_number_of_workers_serves_the_same_batches(batches, workers):
+    assert same(served(batches, workers=workers), [batches[n] for n in range(8)])
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_restart_goes_on_where_it_stopped(batches, workers):
+    assert same(served(batches, workers=workers, after=4, count=3), [batches[n] for n in (5, 6, 7)])
+
+
+def test_the_stream_does_not_end_or_repeat(batches):
+    prompts = {str(batches[n].prompt.tolist()) for n in range(300)}
+    assert len(prompts) == 300
+    assert list(islice(From(10**9), 3)) == [10**9, 10**9 + 1, 10**9 + 2]
+
+
+def test_every_length_comes_as_often(batches):
+    lengths = [batches[n].prompt.shape[1] for n in range(600)]
+    assert set(lengths) == {3, 4, 7}
+    for length in (3, 4, 7):  # 3 standard errors of a share of one third
+        assert lengths.count(length) / 600 == pytest.approx(1 / 3, abs=0.058)
+
+
+def test_a_batch_has_its_rows_and_one_length(task_name, built):
+    experiment = built(f"task={task_name}")
+    batches = Batches(experiment.task, experiment.trained, rows=6, seed=0)
+    for number in range(5):
+        assert len(batches[number].prompt) == len(batches[number].answer) == 6
+        for prompt, answer in zip(*batches[number][:2], strict=True):
+            assert experiment.task.solve(prompt.tolist()) == answer.tolist()
+
+
+def test_training_and_evaluation_draw_from_different_streams(batches):
+    """Of the same seed: 100 rows of 7 of 50 symbols would not meet by accident."""
+    evaluated = batches.task.sample(100, 7, generator(1, "evaluation", 7)).prompt.tolist()
+    trained = [row for n in range(60) for row in batches[n].prompt.tolist()]
+    assert not any(row in trained for row in evaluated)
