@@ -1,21 +1,21 @@
-"""train.py as a user starts it: in this process, which is quick, or in one of its own."""
+"""The scripts as a user starts them: in this process, which is quick, or in one of its own."""
 
 import csv
 import json
 import logging
 import os
+import runpy
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from posenc import sweep
-from posenc.cli import main
 from posenc.schema import PROJECT
 
 TINY = (
@@ -30,20 +30,20 @@ class Ended(NamedTuple):
     err: str
 
 
-def run(*arguments: str) -> Ended:
-    """Calls the main function of train.py, and leaves logging and environment as they were."""
+def run(*arguments: str, script: str = "train.py") -> Ended:
+    """Runs a script of the project, and leaves logging and environment as they were."""
     out, err, code = StringIO(), StringIO(), 0
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     with (
-        patch.object(sys, "argv", ["train.py", *arguments]),
+        patch.object(sys, "argv", [script, *arguments]),
         patch.dict(os.environ),
         patch.object(sweep, "_folder", None),
         redirect_stdout(out),
         redirect_stderr(err),
     ):
         try:
-            main()
+            runpy.run_path(str(PROJECT / script), run_name="__main__")
         except SystemExit as end:
             code = int(end.code or 0)
         finally:
@@ -52,11 +52,17 @@ def run(*arguments: str) -> Ended:
     return Ended(code, out.getvalue(), err.getvalue())
 
 
-def start(*arguments: str, cwd: Path) -> subprocess.Popen[str]:
-    """Starts train.py in a process of its own, with its output in `cwd`/output."""
+@contextmanager
+def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
+    """train.py in a process of its own, with its output in `cwd`/output; killed at the end."""
     command = [sys.executable, str(PROJECT / "train.py"), *arguments]
     with (cwd / "output").open("w") as output:
-        return subprocess.Popen(command, cwd=cwd, stdout=output, stderr=output, text=True)
+        process = subprocess.Popen(command, cwd=cwd, stdout=output, stderr=output, text=True)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def wait_until(true: Callable[[], Any], process: subprocess.Popen[str]) -> None:

@@ -1,4 +1,4 @@
-"""Configurations as train.py reads them. What is listed in configs/ is tested from its first day."""
+"""Configurations as train.py reads them; what configs/ lists is tested from its first day."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -5,6 +5,8 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import is_dataclass
+from typing import Any, cast, get_type_hints
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
@@ -14,8 +16,8 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from posenc import sweep
-from posenc.errors import ConfigError, RunFailed
-from posenc.schema import CONFIGS, PROJECT, choices, load, one_of, suggestion, unknown_part
+from posenc.errors import ConfigError, RunFailed, one_of, suggestion
+from posenc.schema import CONFIGS, PROJECT, Config, choices, load
 
 OmegaConf.register_new_resolver("posenc_project", lambda name: str(PROJECT / name))
 
@@ -72,7 +74,7 @@ def explain(error: Exception) -> str:
         wrong = [(key, value) for key, _, value in given if value not in choices(key) != []]
         return "; ".join(f"{key}={value}: {one_of(choices(key))}" for key, value in wrong)
     if match := re.match(r"Could not override '([^']*)'", lines[0]):
-        return f"{match[1]}: no such key; {suggestion(*unknown_part(match[1]))}"
+        return f"{match[1]}: no such key; {suggestion(*_unknown_part(match[1]))}"
     if match := re.match(r"Ambiguous value for argument '([^']*)'", lines[0]):
         return f"{match[1]} names several values: put -m first to run them all, or choose one"
     if match := re.search(r"Could not find '([^']*)'", lines[0]):
@@ -80,3 +82,17 @@ def explain(error: Exception) -> str:
         available = re.findall(r"^\t(\w+)$", str(error), re.MULTILINE)
         return f"{group}={name}: {one_of(available)}"
     return " ".join(lines)
+
+
+def _unknown_part(key: str) -> tuple[str, list[str]]:
+    """The first part of a dotted key that is unknown, and the keys known in its place.
+
+    Of the settings of a chosen class none are known here.
+    """
+    part, known, schema = "", list[str](), cast(Any, Config)
+    for part in key.split("."):
+        known = list(get_type_hints(schema)) if is_dataclass(schema) else []
+        if part not in known:
+            break
+        schema = get_type_hints(schema)[part]
+    return part, known

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError  # type: ignore[import-untyped]
 
 from posenc.errors import ConfigError
 from posenc.results.records import EVALUATION_KEYS, RunFolder
@@ -47,8 +48,11 @@ def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
         if not any(key == known or key.startswith(f"{known}.") for known in CHANGEABLE):
             raise ConfigError(f"{key}: belongs to training; {', '.join(CHANGEABLE)} can change")
     try:
-        settings = OmegaConf.load(folder.path / "config.yaml")
-        config = OmegaConf.merge(settings, OmegaConf.from_dotlist(list(changes)))
-    except (OSError, OmegaConfBaseException) as error:
+        wanted = OmegaConf.from_dotlist(list(changes))
+    except YAMLError:
+        raise ConfigError(f"'{' '.join(changes)}' cannot be read: write key=value") from None
+    try:
+        config = OmegaConf.merge(OmegaConf.load(folder.path / "config.yaml"), wanted)
+    except (OSError, YAMLError, OmegaConfBaseException) as error:
         raise ConfigError(f"{folder.path}/config.yaml: {error}") from None
     return load(OmegaConf.to_container(config)), folder  # type: ignore[arg-type]

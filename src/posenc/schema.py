@@ -4,9 +4,7 @@ Nothing in this file imports torch, so a mistake on the command line costs no wa
 stand in configs/ alone.
 """
 
-import difflib
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, is_dataclass
 from functools import reduce
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any, cast, get_args, get_type_hints
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
-from posenc.errors import ConfigError
+from posenc.errors import ConfigError, one_of, suggestion
 
 PROJECT = Path(__file__).resolve().parents[2]
 CONFIGS = PROJECT / "configs"
@@ -116,8 +114,8 @@ AT_LEAST: dict[str, float] = {
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "trainer.accelerator": ("cpu", "gpu", "auto"),
-    "trainer.precision": ("32-true", "64-true", "bf16-mixed", "16-mixed"),
+    "trainer.accelerator": ("cpu", "gpu"),
+    "trainer.precision": ("32-true", "64-true", "bf16-mixed"),
 }
 
 
@@ -149,34 +147,6 @@ def defaults_of(group: str, name: str) -> dict[str, Any]:
     settings = OmegaConf.to_container(OmegaConf.load(CONFIGS / group / f"{name}.yaml"))
     assert isinstance(settings, dict)
     return {str(key): value for key, value in settings.items()}
-
-
-def one_of(names: Iterable[str]) -> str:
-    """The remedy for a wrong choice."""
-    return f"choose one of {', '.join(names)}"
-
-
-def unknown_part(key: str) -> tuple[str, list[str]]:
-    """The first part of a dotted key that is unknown, and the keys known in its place.
-
-    Of the settings of a chosen class none are known here.
-    """
-    part, known, schema = "", list[str](), cast(Any, Config)
-    for part in key.split("."):
-        known = list(get_type_hints(schema)) if is_dataclass(schema) else []
-        if part not in known:
-            break
-        schema = get_type_hints(schema)[part]
-    return part, known
-
-
-def suggestion(key: str, known: Iterable[str]) -> str:
-    """A remedy for an unknown key: the known one that it resembles, or all of them."""
-    known = list(known)
-    close = difflib.get_close_matches(key, known, n=1)
-    if close:
-        return f"did you mean '{close[0]}'?"
-    return f"the keys are {', '.join(known)}" if known else "see the yaml of the choice in configs/"
 
 
 def _wrong_type(key: str, value: Any) -> str:

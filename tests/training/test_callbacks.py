@@ -38,6 +38,24 @@ def test_checkpoints_are_written_every_so_many_steps(runs, monkeypatch):
     assert [checkpoint["global_step"] for _, checkpoint in kept] == [25, 50, 60]
 
 
+def stub(save_checkpoint, *loggers):
+    """A trainer at step 1."""
+    return SimpleNamespace(
+        save_checkpoint=save_checkpoint,
+        loggers=loggers,
+        global_step=1,
+        lightning_module=torch.nn.Linear(1, 1),
+    )
+
+
+def test_weights_that_are_not_finite_never_replace_a_checkpoint(tmp_path):
+    trainer = stub(lambda unfinished: unfinished.touch())
+    torch.nn.init.constant_(trainer.lightning_module.bias, float("nan"))
+    with pytest.raises(FloatingPointError, match=r"not finite at step 1: lower optimizer\.lr"):
+        LastCheckpoint(tmp_path / "last.ckpt", 1).on_train_batch_end(trainer)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "last.ckpt"
     path.write_bytes(b"the one before")
@@ -47,8 +65,21 @@ def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path):
         raise OSError("no space left on device")
 
     with pytest.raises(OSError, match="no space"):
-        LastCheckpoint(path, 1)._keep(SimpleNamespace(save_checkpoint=torn, loggers=[]))
+        LastCheckpoint(path, 1)._keep(stub(torn))
     assert path.read_bytes() == b"the one before"
+
+
+def test_the_log_is_on_disk_before_a_checkpoint_leaves_it_behind(tmp_path):
+    """A resumed run never logs again what came before, so a killed one must not take it along."""
+    order = []
+
+    def save(unfinished):
+        order.append("checkpoint")
+        unfinished.touch()
+
+    log = SimpleNamespace(save=lambda: order.append("log"))
+    LastCheckpoint(tmp_path / "last.ckpt", 1).on_train_batch_end(stub(save, log))
+    assert order == ["log", "checkpoint"]
 
 
 def test_nothing_is_kept_of_a_network_that_has_not_been_restored(tmp_path):
@@ -57,8 +88,8 @@ def test_nothing_is_kept_of_a_network_that_has_not_been_restored(tmp_path):
     def overwrite(_):
         raise AssertionError("kept")
 
-    trainer = SimpleNamespace(save_checkpoint=overwrite, loggers=[])
-    LastCheckpoint(tmp_path / "last.ckpt", 1).on_exception(trainer, None, Interrupted(143))
+    keeper = LastCheckpoint(tmp_path / "last.ckpt", 1)
+    keeper.on_exception(stub(overwrite), None, Interrupted(143))
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])

@@ -9,8 +9,6 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from posenc.errors import RunFailed
-from posenc.results.records import RunFolder
-from posenc.training.callbacks import LastCheckpoint
 
 SETTINGS = (
     "logger=tensorboard", "trainer.accumulate_grad_batches=2", "trainer.log_every_n_steps=3",
@@ -129,18 +127,3 @@ def test_a_run_is_one_entry_of_the_list(broken):
     assert {file.parent for file in files} == {broken.path}
     assert len(files) == 2  # one for each process
     assert not list(broken.path.rglob("hparams.yaml"))
-
-
-def test_what_a_checkpoint_leaves_behind_is_on_disk(runs, monkeypatch):
-    """It is never logged again, so a process killed from then on must not take it along."""
-    found, keep = [], LastCheckpoint._keep
-
-    def look(self, trainer):
-        keep(self, trainer)
-        events = read(RunFolder(self.path.parents[1]))
-        found.append((trainer.global_step, steps(events, "eval/exact/5")[-1]))
-
-    monkeypatch.setattr(LastCheckpoint, "_keep", look)
-    monkeypatch.setattr("posenc.run._publish", lambda *_: None)
-    runs("logger=tensorboard", "eval.probe_every=19", "trainer.log_every_n_steps=50")
-    assert found == [(20, 19), (40, 38), (60, 57)]

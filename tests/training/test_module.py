@@ -3,8 +3,10 @@
 import pytest
 import torch
 
+from posenc.experiment import read_checkpoint
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange
+from posenc.schema import CHOICES
 from posenc.seeding import generator
 from posenc.training.module import AnswerModule
 
@@ -41,7 +43,30 @@ def test_what_is_not_scored_is_not_learned(module, batch):
     scored[:, :2] = True
     loss = module.training_step(batch._replace(scored=scored), 0)["loss"]
     logits = module.training_step(batch, 0)["logits"]
-    assert loss == pytest.approx(answer_loss(logits[:, :2], batch.answer[:, :2], None).item())
+    torch.testing.assert_close(loss, answer_loss(logits[:, :2], batch.answer[:, :2], None))
+
+
+def test_gradients_are_clipped_by_the_norm_of_all_together(module, batch):
+    def norm():
+        parts = [p.grad.norm() for p in module.net.parameters() if p.grad is not None]
+        return torch.stack(parts).norm().item()
+
+    module.training_step(batch, 0)["loss"].backward()
+    free = norm()
+    module.configure_gradient_clipping(None, 2 * free)
+    assert norm() == pytest.approx(free)
+    module.configure_gradient_clipping(None, free / 3)
+    assert norm() == pytest.approx(free / 3, rel=1e-4)
+
+
+@pytest.mark.parametrize("precision", CHOICES["trainer.precision"])
+def test_every_precision_trains_and_evaluates(runs, precision):
+    folder = runs(f"trainer.precision={precision}", "trainer.max_steps=4", "data.batch_size=64")
+    (row,) = folder.read_rows("lengths.csv")
+    assert 0 < row["loss"] < 10
+    kind = torch.float64 if precision == "64-true" else torch.float32
+    weights = read_checkpoint(folder.checkpoint)["state_dict"].values()
+    assert {weight.dtype for weight in weights} == {kind}
 
 
 def test_draws_are_addressed_by_the_number_of_the_batch(module, batch):

@@ -27,15 +27,6 @@ def terminate():
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def interrupt():
-    os.kill(os.getpid(), signal.SIGINT)
-
-
-@pytest.fixture(params=VARIANTS)
-def variant(request):
-    return VARIANTS[request.param]
-
-
 @pytest.fixture
 def trained_on(monkeypatch):
     """The prompts of every batch that was trained on, in order, with its number."""
@@ -56,31 +47,33 @@ def assert_same_state(folder, other):
     assert folder.read_rows("lengths.csv") == other.read_rows("lengths.csv")
 
 
-@pytest.mark.parametrize("stop", [terminate, interrupt, crash])
-@pytest.mark.parametrize("batch", [46, 47])
+@pytest.mark.parametrize("stop", [terminate, crash])
+@pytest.mark.parametrize(
+    ("variant", "batch"),
+    [*((name, 46) for name in VARIANTS), ("accumulation", 47)],  # in the midst of a step, and after
+)
 def test_stopped_and_taken_up_again(runs, at_batch, variant, stop, batch):
-    """Also between two batches whose gradients are accumulated into one step."""
-    unbroken = runs(*variant, where="unbroken")
+    settings = VARIANTS[variant]
+    unbroken = runs(*settings, where="unbroken")
     at_batch(batch, stop)
     with pytest.raises(RunFailed if stop is crash else Interrupted):
-        runs(*variant)
-    folder = runs.folder(runs.config(*variant))
+        runs(*settings)
+    folder = runs.folder(runs.config(*settings))
     assert folder.status()["status"] == ("failed" if stop is crash else "interrupted")
     assert 0 < read_checkpoint(folder.checkpoint)["global_step"] < 60
-    runs(*variant)
+    runs(*settings)
     assert folder.status()["status"] == "finished"
     assert folder.status()["resumed_from"] > 0
     assert_same_state(folder, unbroken)
 
 
-def test_no_batch_comes_twice_or_is_left_out(runs, at_batch, variant, trained_on, built):
-    at_batch(35, terminate)
+@pytest.mark.parametrize(("variant", "count"), [("accumulation", 120), ("workers", 60)])
+def test_no_batch_comes_twice_or_is_left_out(runs, at_batch, trained_on, built, variant, count):
+    at_batch(36, terminate)
     with pytest.raises(Interrupted):
-        runs(*variant)
-    runs(*variant)
-    numbers = [number for number, _ in trained_on]
-    steps = 120 if "trainer.accumulate_grad_batches=2" in variant else 60
-    assert numbers == list(range(steps))
+        runs(*VARIANTS[variant])
+    runs(*VARIANTS[variant])
+    assert [number for number, _ in trained_on] == list(range(count))
     experiment = built("task=copy", "task.symbols=20", "length.min=2", "length.train=5")
     batches = Batches(experiment.task, experiment.trained, rows=4, seed=0)
     assert all(torch.equal(prompt, batches[number].prompt) for number, prompt in trained_on)

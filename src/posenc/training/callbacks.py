@@ -19,7 +19,8 @@ from posenc.training.module import AnswerModule
 class LastCheckpoint(pl.Callback):
     """Keeps the latest state, and no other, every so many optimizer steps.
 
-    Lightning's ModelCheckpoint would rank checkpoints; here none is ever selected.
+    Lightning's ModelCheckpoint would rank checkpoints; here none is ever selected. Raises
+    FloatingPointError rather than keep weights that are not finite.
     """
 
     def __init__(self, path: Path, every: int) -> None:
@@ -53,6 +54,11 @@ class LastCheckpoint(pl.Callback):
             self._keep(trainer)
 
     def _keep(self, trainer: pl.Trainer) -> None:
+        weights = trainer.lightning_module.parameters()
+        if not all(weight.isfinite().all() for weight in weights):
+            raise FloatingPointError(
+                f"the weights are not finite at step {trainer.global_step}: lower optimizer.lr"
+            )
         for log in trainer.loggers:  # a resumed run never logs again what came before
             log.save()
         unfinished = self.path.with_suffix(".unfinished")

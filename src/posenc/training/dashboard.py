@@ -14,6 +14,7 @@ from torch import Tensor
 
 from posenc.experiment import Experiment
 from posenc.model.decoding import decode
+from posenc.model.layout import arrange
 from posenc.results.figures import png
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Vocabulary
@@ -21,8 +22,10 @@ from posenc.training.pictures import attention_picture, encoding_pictures
 
 SAMPLES = 10
 """Problems shown as text."""
+READABLE = 12
+"""The length up to which problems are shown, where so short ones are trained."""
 POSITIONS = 64
-"""Positions in the pictures of an encoding."""
+"""Positions in the pictures of an encoding, and the most tokens in one of attention."""
 
 
 class EventLog(TensorBoardLogger):
@@ -72,32 +75,26 @@ def publish(
 
 
 def _portrait(experiment: Experiment, seed: int) -> tuple[str, dict[str, NDArray[np.uint8]]]:
-    """Problems of the longest trained length with the answers given, and pictures by tag."""
-    trained, encoding = experiment.trained, experiment.net.cpu().eval().encoding
-    sample, logits, _ = _answered(experiment, trained[-1], seed)
-    text = _markdown(sample, logits.argmax(dim=-1), experiment.task.vocabulary)
-    positions = min(POSITIONS, encoding.max_length or POSITIONS)
-    charts = {f"encoding/{k}": v for k, v in encoding_pictures(encoding, positions).items()}
-    # Attention is shown at a length whose words can still be read beside the cells.
-    sample, _, watch = _answered(experiment, trained[len(trained) // 3], seed)
-    symbols = experiment.task.vocabulary.decode(sample.prompt[0].tolist()).split()
-    symbols += ["?"] * sample.answer.shape[1]
-    for layer, weights in enumerate(watch, start=1):
-        charts[f"attention/layer{layer}"] = attention_picture(weights[0], symbols, layer)
-    return text, {tag: _pixels(chart) for tag, chart in charts.items()}
-
-
-def _answered(
-    experiment: Experiment, length: int, seed: int
-) -> tuple[Sample, Tensor, list[Tensor]]:
-    """Problems from the evaluation, the logits of greedy answers, and the attention paid."""
-    sample = experiment.task.sample(SAMPLES, length, generator(seed, "evaluation", length))
+    """Some problems with the answers given, and pictures by tag."""
+    net, task = experiment.net.cpu().eval(), experiment.task
+    positions = min(POSITIONS, net.encoding.max_length or POSITIONS)
+    charts = {f"encoding/{k}": v for k, v in encoding_pictures(net.encoding, positions).items()}
+    short = [length for length in experiment.trained if length <= READABLE]
+    length = max(short, default=experiment.trained[0])
+    sample = task.sample(SAMPLES, length, generator(seed, "evaluation", length))
     answers = sample.answer.shape[1]
     tokens = sample.prompt.shape[1] + answers
     stream = generator(seed, "evaluation positions", length, 0)
-    ids = experiment.positions.evaluate(SAMPLES, tokens, stream)
     watch: list[Tensor] = []
-    return sample, decode(experiment.net, sample.prompt, ids, answers, watch), watch
+    ids = experiment.positions.evaluate(SAMPLES, tokens, stream)
+    given = decode(net, sample.prompt, ids, answers, watch).argmax(dim=-1)
+    if tokens <= POSITIONS:
+        seen = arrange(sample.prompt[:1], given[:1], ask=net.ask, causal=net.shape.causal)
+        symbols = [(*task.vocabulary.symbols, "?")[token] for token in seen[0].tolist()]
+        for layer, weights in enumerate(watch, start=1):
+            charts[f"attention/layer{layer}"] = attention_picture(weights[0], symbols, layer)
+    text = _markdown(sample, given, task.vocabulary)
+    return text, {tag: _pixels(chart) for tag, chart in charts.items()}
 
 
 def _pixels(chart: alt.FacetChart) -> NDArray[np.uint8]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytorch_lightning as pl
 import torch
 from torch import Tensor
+from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
@@ -55,6 +56,16 @@ class AnswerModule(pl.LightningModule):
         logits = self.net(tokens, ids, answers)
         loss = answer_loss(logits, batch.answer, batch.scored)
         return {"loss": loss, "logits": logits.detach()}
+
+    def configure_gradient_clipping(
+        self,
+        optimizer: Optimizer,
+        gradient_clip_val: float | None = None,
+        gradient_clip_algorithm: str | None = None,
+    ) -> None:
+        """By norm. Lightning refuses fused optimizers under bf16, though nothing is unscaled there."""
+        if gradient_clip_val:
+            clip_grad_norm_(self.net.parameters(), gradient_clip_val)
 
     def configure_optimizers(self) -> Any:
         """The schedule moves with every optimizer step."""
