@@ -63,7 +63,7 @@ class AnswerModule(pl.LightningModule):
         gradient_clip_val: float | None = None,
         gradient_clip_algorithm: str | None = None,
     ) -> None:
-        """By norm. Lightning refuses fused optimizers under bf16, though nothing is unscaled there."""
+        """By norm. Lightning's own way refuses fused optimizers under bf16."""
         if gradient_clip_val:
             clip_grad_norm_(self.net.parameters(), gradient_clip_val)
 
