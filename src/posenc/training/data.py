@@ -1,7 +1,7 @@
 """An endless stream of training batches, each a pure function of the seed and its number."""
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 import pytorch_lightning as pl
@@ -51,10 +51,15 @@ class TrainingData(pl.LightningDataModule):
         self.batches = batches
         self.workers = workers
 
-    def train_dataloader(self) -> DataLoader[Sample]:
-        """Lightning calls this after it has restored its counters from a checkpoint."""
+    def train_dataloader(self) -> Iterable[Sample]:
+        """Lightning calls this after it has restored its counters from a checkpoint.
+
+        Without workers there is no DataLoader, which would only add its cost to every step.
+        """
         assert self.trainer is not None
         start = self.trainer.fit_loop.epoch_loop.total_batch_idx + 1
+        if self.workers == 0:
+            return map(self.batches.__getitem__, count(start))
         return DataLoader(
             self.batches,
             batch_size=None,
@@ -62,6 +67,14 @@ class TrainingData(pl.LightningDataModule):
             num_workers=self.workers,
             worker_init_fn=_leave_ctrl_c_to_the_trainer,
         )
+
+    def transfer_batch_to_device(
+        self, batch: Sample, device: torch.device, dataloader_idx: int
+    ) -> Sample:
+        """As Lightning does for any nesting of tensors, but without looking for one."""
+        prompt, answer, scored = batch
+        scored = None if scored is None else scored.to(device)
+        return Sample(prompt.to(device), answer.to(device), scored)
 
 
 def _leave_ctrl_c_to_the_trainer(worker: int) -> None:
