@@ -19,31 +19,25 @@ from dataclasses import asdict, replace
 import torch
 from hydra import compose, initialize_config_dir
 
+from posenc.building import batches, build, optimizer_maker
 from posenc.cli import MENDABLE, one_line_errors
-from posenc.experiment import build
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange
 from posenc.results.records import RunFolder
 from posenc.run import train
 from posenc.schema import CONFIGS, Config, load
 from posenc.seeding import generator
-from posenc.training.data import Batches
-from posenc.training.optimizer import adamw
 
 
 def bare(config: Config) -> float:
     """Steps per second of the loop that anyone would write by hand."""
     experiment = build(config)
     net, positions = experiment.net, experiment.positions
-    batches = Batches(
-        experiment.task, experiment.trained, rows=config.data.batch_size, seed=config.seed
-    )
-    settings = asdict(config.optimizer)
-    settings.pop("name")
-    optimizer, schedule = adamw(net, **settings, max_steps=config.trainer.max_steps)
+    data = batches(config, experiment)
+    optimizer, schedule = optimizer_maker(config)(net)
     started = time.perf_counter()
     for step in range(config.trainer.max_steps):
-        batch = batches[step]
+        batch = data[step]
         tokens = arrange(batch.prompt, batch.answer, ask=net.ask, causal=net.shape.causal)
         rows, length = tokens.shape
         ids = positions.train(rows, length, generator(config.seed, "positions", step))
@@ -72,7 +66,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for train.py")
     given = parser.parse_args()
-    fixed = [f"trainer.max_steps={given.steps}", "length.test=40", "eval.samples=16"]
+    fixed = [f"trainer.max_steps={given.steps}", "eval.samples=16"]
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
         config = load(compose("train", [*fixed, *given.overrides]))
     torch.set_num_threads(config.threads)
@@ -82,13 +76,14 @@ def main() -> None:
         for number in range(given.rounds + 1):
             now = replace(config, outputs=outputs, seed=number)
             with redirect_stdout(io.StringIO()):
-                speeds = bare(now), whole(now)
+                order = (bare, whole) if number % 2 else (whole, bare)
+                speeds = {run: run(now) for run in order}
             if number == 0:
                 continue  # the first of each pays for what is loaded only once
-            ratios.append(speeds[1] / speeds[0])
+            ratios.append(speeds[whole] / speeds[bare])
             print(
-                f"round {number}: bare loop {speeds[0]:.1f} steps/s, train.py {speeds[1]:.1f}, "
-                f"ratio {ratios[-1]:.3f}"
+                f"round {number}: bare loop {speeds[bare]:.1f} steps/s, "
+                f"train.py {speeds[whole]:.1f}, ratio {ratios[-1]:.3f}"
             )
     print(
         f"train.py / bare loop: median {statistics.median(ratios):.3f} "

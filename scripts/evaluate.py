@@ -23,14 +23,13 @@ def main(given: list[str]) -> None:
 
     import torch  # after the arguments are known to be right
 
-    from posenc.experiment import build
+    from posenc.building import build
     from posenc.results.terminal import print_run
     from posenc.run import evaluate
 
     torch.set_num_threads(config.threads)
     with folder.locked():
-        rows = evaluate(config, build(config), folder)
-    seen = folder.status()["seen_in_training"]
+        rows, seen = evaluate(config, build(config), folder)
     print_run(rows, folder=folder.path, outputs=Path(config.outputs), seen=seen)
     print(f"rows        {folder.path / folder.rows_name(asdict(config))}")
 

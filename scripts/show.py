@@ -16,7 +16,8 @@ def main(given: list[str]) -> None:
     own, changes = arguments(given, ["run", "prompt"])
     config, folder = reopen(own["run"], changes)
 
-    from posenc.experiment import build, load_weights, read_checkpoint  # imports torch
+    from posenc.building import build  # imports torch
+    from posenc.checkpoint import load_weights, read_checkpoint
     from posenc.showing import show
 
     experiment = build(config)

@@ -8,8 +8,9 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 import posenc.cli  # noqa: F401  configs/train.yaml needs the resolver that it registers
+from posenc.building import build
 from posenc.errors import ConfigError
-from posenc.experiment import Experiment, build
+from posenc.experiment import Experiment
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange
 from posenc.model.transformer import Transformer

@@ -9,8 +9,9 @@ import pytest
 import pytorch_lightning as pl
 import yaml
 
+from posenc.building import build
 from posenc.errors import ConfigError
-from posenc.experiment import Experiment, build
+from posenc.experiment import Experiment
 from posenc.schema import CONFIGS, PLUGINS, Optimizer, Trainer, choices
 from posenc.training.optimizer import adamw
 

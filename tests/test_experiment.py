@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 import torch
 
+from posenc.building import build
+from posenc.checkpoint import load_weights, read_checkpoint
 from posenc.encodings.base import Encoding
 from posenc.errors import ConfigError
-from posenc.experiment import build, load_weights, read_checkpoint
 
 
 class Toy(Encoding):

@@ -80,7 +80,7 @@ def test_repeated_command_skips_the_finished_run_and_says_how_it_was_made(
     train, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     first = train()
-    monkeypatch.setattr(posenc.run, "_trained", None)
+    monkeypatch.setattr(posenc.run, "_train", None)
     result = only_run(tmp_path) / "lengths.csv"
     written = result.stat().st_mtime_ns
     for neutral in ((), ("threads=2", "checkpoint.every=3", "trainer.log_every_n_steps=1")):
@@ -100,7 +100,7 @@ def test_other_evaluation_of_a_finished_run_is_kept_beside_the_first(
     train("positions=random")
     folder = only_run(tmp_path)
     first = (folder / "lengths.csv").read_bytes()
-    monkeypatch.setattr(posenc.run, "_trained", None)
+    monkeypatch.setattr(posenc.run, "_train", None)
     for asked in ("length.test=40", "eval.samples=20", "positions.at_eval=even", "eval.seed=1"):
         before = set(folder.glob("lengths-*.csv"))
         assert train("positions=random", asked).code == 0

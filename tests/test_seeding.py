@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from posenc.seeding import generator, initialisation, number
+from posenc.seeding import generator, initialisation, stream_seed
 
 
 def test_a_stream_is_a_pure_function_of_its_address():
@@ -18,18 +18,18 @@ def test_a_stream_is_a_pure_function_of_its_address():
 def test_addresses_do_not_collide():
     streams = ("training", "positions", "dropout", "evaluation", "evaluation positions")
     index = [(), (0,), (1,), (11,), (1, 1), (11, 1), (1, 11)]
-    numbers = [number(s, n, *i) for s, n, i in product((0, 1, 11, 111), streams, index)]
+    numbers = [stream_seed(s, n, *i) for s, n, i in product((0, 1, 11, 111), streams, index)]
     assert len(set(numbers)) == len(numbers)
 
 
 def test_numbers_suit_a_torch_generator():
     for seed in range(200):
-        assert 0 <= number(seed, "training") < 2**63
+        assert 0 <= stream_seed(seed, "training") < 2**63
 
 
 def test_published_results_depend_on_these_numbers():
     """A change here changes every batch and weight: no result could be made again."""
-    assert number(0, "training", 0) == 5118025409139821123
+    assert stream_seed(0, "training", 0) == 5118025409139821123
     assert torch.randint(1000, (4,), generator=generator(0, "training", 0)).tolist() == [
         133,
         857,

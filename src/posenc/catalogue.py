@@ -28,12 +28,14 @@ def _line(group: str, name: str) -> str:
     settings = defaults_of(group, name)
     module = settings.pop("_target_").rpartition(".")[0]
     settings.pop("name")
-    text = (SOURCE / f"{module.replace('.', '/')}.py").read_text()
-    docstring = ast.get_docstring(ast.parse(text)) or ""
-    summary = " ".join(docstring.split("\n\n")[0].split()).rstrip(".")
-    papers = sorted(set(re.findall(r"\d{4}\.\d{5}", text)))
+    source = ast.parse((SOURCE / f"{module.replace('.', '/')}.py").read_text())
+    parts: list[ast.Module | ast.ClassDef] = [source]
+    parts += (node for node in source.body if isinstance(node, ast.ClassDef))
+    docstrings = [ast.get_docstring(part) or "" for part in parts]
+    summary = " ".join(docstrings[0].split("\n\n")[0].split()).rstrip(".")
+    papers = sorted(set(re.findall(r"\d{4}\.\d{5}", " ".join(docstrings))))
     links = ", ".join(f"[{paper}](https://arxiv.org/abs/{paper})" for paper in papers) or "–"
-    if "order_matters = False" in text:
+    if "order_matters = False" in [ast.unparse(line) for part in parts for line in part.body]:
         summary += " (a control: order does not matter)"
     values = {key: str(value).lower() for key, value in settings.items()}
     shown = ", ".join(f"`{key}={value}`" for key, value in values.items()) or "–"

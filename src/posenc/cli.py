@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import is_dataclass
@@ -46,10 +47,19 @@ def _hydra_main(raw: DictConfig) -> float:
 
 
 def _job(raw: DictConfig) -> float:
+    for group, choice in HydraConfig.get().runtime.choices.items():
+        if not isinstance(choice, str | None):
+            raise ConfigError(f"{group}={choice}: choose one, or put -m first to run several")
     config = load(raw)
     from posenc.run import train  # imports torch, which a bad command need not wait for
 
-    return train(config)
+    try:
+        return train(config)
+    except MENDABLE:
+        raise
+    except Exception as error:  # before the run began: there is no folder to tell of it
+        traceback.print_exc()
+        raise RunFailed(f"{type(error).__name__}: {error}") from error
 
 
 @contextmanager

@@ -12,8 +12,9 @@ from posenc.positions.base import Positions
 from posenc.seeding import generator
 from posenc.tasks.base import Task
 
-TOKENS_AT_ONCE = 16_384
-"""Tokens in one forward pass: bounds memory, changes no result."""
+TOKENS_AT_ONCE = 2**14
+PAIRS_AT_ONCE = 2**23
+"""Tokens, and pairs of them, in one forward pass: they bound its memory and change no result."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def _at(
     sample = task.sample(samples, length, generator(seed, "evaluation", length))
     answers = sample.answer.shape[1]
     tokens = sample.prompt.shape[1] + answers
-    rows = max(1, TOKENS_AT_ONCE // tokens)
+    rows = max(1, min(TOKENS_AT_ONCE // tokens, PAIRS_AT_ONCE // tokens**2))
     for draw in range(positions.draws):
         stream = generator(seed, "evaluation positions", length, draw)
         ids = positions.evaluate(samples, tokens, stream)

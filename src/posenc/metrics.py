@@ -51,7 +51,7 @@ class AnswerMetrics(Metric):
     def compute(self) -> dict[str, Tensor]:
         """Scalars `exact`, `token_accuracy` and `loss`."""
         return {
-            "exact": self.exact / self.answers,
-            "token_accuracy": self.correct / self.tokens,
+            "exact": self.exact.double() / self.answers,  # float32 would put 0.9 below 0.9
+            "token_accuracy": self.correct.double() / self.tokens,
             "loss": self.loss / self.tokens,
         }

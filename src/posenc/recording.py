@@ -44,6 +44,8 @@ def kept_status(folder: RunFolder) -> Iterator[None]:
         logger.warning("interrupted: the same command goes on from here (%s)", folder.path)
         raise
     except ConfigError:
+        if folder.status().get("status") == "running":
+            folder.write_status(status="failed", traceback=traceback.format_exc())
         raise
     except (Exception, SystemExit) as error:
         if not done:
@@ -55,7 +57,10 @@ def kept_status(folder: RunFolder) -> Iterator[None]:
 def circumstances(threads: int) -> dict[str, Any]:
     """Where, when and with what a run is made."""
     git = ["git", "-C", str(PROJECT), "describe", "--always", "--dirty", "--exclude=*"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    try:
+        commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        commit = ""  # no git here
     return {
         "started": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
         "posenc": posenc.__version__,

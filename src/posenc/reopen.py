@@ -5,7 +5,7 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError  # type: ignore[import-untyped]
+from yaml import YAMLError
 
 from posenc.errors import ConfigError
 from posenc.results.records import EVALUATION_KEYS, RunFolder

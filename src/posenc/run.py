@@ -1,10 +1,9 @@
-"""One run: build, fit, evaluate, record. The only file that turns a configuration into objects."""
+"""One run: build, fit, evaluate, record."""
 
 import logging
 import math
 import warnings
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +12,10 @@ import torch
 from omegaconf import OmegaConf
 from rich.console import Console
 
+from posenc.building import batches, build, optimizer_maker
+from posenc.checkpoint import load_weights, read_checkpoint
 from posenc.evaluation import LengthScore, by_length
-from posenc.experiment import Experiment, build, load_weights, read_checkpoint
+from posenc.experiment import Experiment
 from posenc.recording import circumstances, kept_log, kept_status
 from posenc.results import statistics
 from posenc.results.records import RunFolder, evaluation_hash, identity
@@ -22,10 +23,9 @@ from posenc.results.terminal import print_run
 from posenc.schema import Config
 from posenc.training.callbacks import Interruption, LastCheckpoint, Probes
 from posenc.training.dashboard import EventLog, publish
-from posenc.training.data import Batches, TrainingData
+from posenc.training.data import TrainingData
 from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
-from posenc.training.optimizer import adamw
 from posenc.training.overlap import seen_in_training
 
 logger = logging.getLogger(__name__)
@@ -51,16 +51,16 @@ def train(config: Config) -> float:
         with kept_log(folder.path / "train.log"), kept_status(folder):
             if folder.status().get("status") == "finished":
                 _say_how_it_was_made(config, folder)
-                rows = evaluate(config, experiment, folder)
             else:
-                rows = _trained(config, experiment, folder, interruption)
+                _train(config, experiment, folder, interruption)
+            rows, seen = evaluate(config, experiment, folder)
             with (folder.path / "train.log").open("a") as log:
                 for console in (Console(highlight=False), Console(file=log, width=100)):
                     print_run(
                         rows,
                         folder=folder.path,
                         outputs=Path(config.outputs),
-                        seen=folder.status()["seen_in_training"],
+                        seen=seen,
                         console=console,
                     )
     exact = [row["exact"] for row in rows]
@@ -68,9 +68,9 @@ def train(config: Config) -> float:
     return math.nan if score is None else score
 
 
-def _trained(
+def _train(
     config: Config, experiment: Experiment, folder: RunFolder, interruption: Interruption
-) -> list[Row]:
+) -> None:
     """Fits, or goes on fitting, then evaluates and records."""
     settings = asdict(config)
     state = read_checkpoint(folder.checkpoint) if folder.checkpoint.exists() else None
@@ -84,32 +84,27 @@ def _trained(
     logger.info("%s in %s", taken_up, folder.path)
     log = None
     if config.logger.name == "tensorboard":
-        log = EventLog(str(folder.path), purge_step=None if state is None else step + 1)
+        log = EventLog(str(folder.path), purge_step=step + 1)
     if state is not None and step >= config.trainer.max_steps:
         load_weights(experiment.net, state)
     else:
         monitor = _fit(config, experiment, folder, interruption, log, resume=state is not None)
         folder.write_status(
             train_seconds=round(monitor.seconds, 2),
+            trained_steps=config.trainer.max_steps - step,
             tokens_per_second=round(monitor.tokens / monitor.seconds),
         )
-    rows = _evaluated(config, experiment, folder, "lengths.csv")
-    seen = seen_in_training(
-        _batches(config, experiment),
-        config.trainer.max_steps * config.trainer.accumulate_grad_batches,
-        lengths=experiment.evaluated,
-        samples=config.eval.samples,
-        seed=config.eval.seed,
-    )
+    rows = _evaluate(config, experiment, folder, "lengths.csv")
     if log is not None:
-        _publish(config, experiment, log, rows)
+        try:
+            _publish(config, experiment, log, rows)
+        except Exception:
+            logger.exception("TensorBoard lacks the pictures of this run; its rows are complete")
     folder.write_status(
         status="finished",
-        seen_in_training=seen,
         evaluation=evaluation_hash(settings),
         parameters=sum(parameter.numel() for parameter in experiment.net.parameters()),
     )
-    return rows
 
 
 def _fit(
@@ -131,8 +126,6 @@ def _fit(
         samples=config.eval.probe_samples,
         seed=config.eval.seed,
     )
-    optimizer = asdict(config.optimizer)
-    optimizer.pop("name")
     trainer = pl.Trainer(
         **options,
         devices=1,
@@ -152,50 +145,54 @@ def _fit(
         AnswerModule(
             experiment.net,
             experiment.positions,
-            partial(adamw, **optimizer, max_steps=config.trainer.max_steps),
+            optimizer_maker(config),
             seed=config.seed,
         ),
-        TrainingData(_batches(config, experiment), workers=config.data.workers),
+        TrainingData(batches(config, experiment), workers=config.data.workers),
         ckpt_path=folder.checkpoint if resume else None,
         weights_only=True,
     )
     return monitor
 
 
-def _batches(config: Config, experiment: Experiment) -> Batches:
-    return Batches(
-        experiment.task, experiment.trained, rows=config.data.batch_size, seed=config.seed
-    )
+def evaluate(
+    config: Config, experiment: Experiment, folder: RunFolder
+) -> tuple[list[Row], dict[int, float]]:
+    """The rows of a finished run, computed and kept where this evaluation was never asked for.
 
-
-def evaluate(config: Config, experiment: Experiment, folder: RunFolder) -> list[Row]:
-    """The rows of a finished run, computed and kept where this evaluation was never asked for."""
+    With them comes the share of the test prompts, by length, that training had met.
+    """
     name = folder.rows_name(asdict(config))
     rows = folder.read_rows(name)
     if not rows:
         load_weights(experiment.net, read_checkpoint(folder.checkpoint))
-        rows = _evaluated(config, experiment, folder, name)
-    return rows
+        rows = _evaluate(config, experiment, folder, name)
+    return rows, folder.seen_in_training(name)
 
 
 def _say_how_it_was_made(config: Config, folder: RunFolder) -> None:
-    status, now = folder.status(), circumstances(config.threads)
-    made = f"posenc {status['posenc']}, commit {status['commit']}"
-    changed = "" if status["commit"] == now["commit"] else f" (the commit is now {now['commit']})"
-    logger.info("already trained with %s%s; overwrite=true trains it again", made, changed)
+    before, now = folder.status(), circumstances(config.threads)
+    changed = [
+        f"{key} is {now[key]} now and was {before.get(key)}"
+        for key in now.keys() - {"started", "host", "threads"}
+        if now[key] != before.get(key)
+    ]
+    made = f"posenc {before['posenc']}, commit {before['commit']}"
+    logger.info("already trained with %s; overwrite=true trains it again", made)
+    for change in sorted(changed):
+        logger.info("  %s", change)
 
 
-def _evaluated(config: Config, experiment: Experiment, folder: RunFolder, name: str) -> list[Row]:
+def _evaluate(config: Config, experiment: Experiment, folder: RunFolder, name: str) -> list[Row]:
     """Evaluates at every length and writes the rows."""
-    scores = by_length(
-        experiment.net,
-        experiment.task,
-        experiment.positions,
-        experiment.evaluated,
-        samples=config.eval.samples,
-        seed=config.eval.seed,
-    )
+    experiment.net.to("cuda" if config.trainer.accelerator == "gpu" else "cpu")
+    asked = {"samples": config.eval.samples, "seed": config.eval.seed}
+    lengths = experiment.evaluated
+    scores = by_length(experiment.net, experiment.task, experiment.positions, lengths, **asked)
     rows = [_row(config, experiment, score) for score in scores]
+    count = config.trainer.max_steps * config.trainer.accumulate_grad_batches
+    seen = seen_in_training(batches(config, experiment), count, lengths=lengths, **asked)
+    folder.write_seen_in_training(name, seen)
     folder.write_rows(name, rows)
     return rows
 

@@ -14,9 +14,12 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
 from posenc.errors import ConfigError, one_of, suggestion
+from posenc.shapes import Shape
 
 PROJECT = Path(__file__).resolve().parents[2]
 CONFIGS = PROJECT / "configs"
+if not CONFIGS.is_dir():
+    raise ImportError(f"{CONFIGS} is missing: posenc runs from its checkout, so install it with -e")
 PLUGINS = ("task", "encoding", "positions")
 """Groups whose keys are those of the chosen yaml and name the settings of a class."""
 
@@ -115,7 +118,7 @@ AT_LEAST: dict[str, float] = {
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "trainer.accelerator": ("cpu", "gpu"),
-    "trainer.precision": ("32-true", "64-true", "bf16-mixed"),
+    "trainer.precision": ("32-true", "bf16-mixed"),
 }
 
 
@@ -212,13 +215,9 @@ def _refuse_impossible(config: Config) -> None:
         if value not in names:
             raise ConfigError(f"{key}={value}: {one_of(names)}")
     model, length = config.model, config.length
-    if model.causal != (model.name == "decoder"):
-        raise ConfigError(f"model.causal={model.causal}: set model=decoder or model=encoder")
-    if model.width % model.heads:
-        raise ConfigError(
-            f"model.width={model.width} is not divisible by model.heads={model.heads}: "
-            "every head gets width / heads channels"
-        )
+    if model.causal != defaults_of("model", model.name).get("causal", model.causal):
+        raise ConfigError(f"model.causal={model.causal}: model={model.name} is the other kind")
+    Shape(model.width, model.heads, model.layers, model.causal)  # raises where heads do not divide
     if not model.dropout < 1:
         raise ConfigError(f"model.dropout={model.dropout}: must be below 1")
     if not 0 < config.optimizer.lr < math.inf:
@@ -235,6 +234,8 @@ def _refuse_impossible(config: Config) -> None:
             f"length.test={length.test}: must be at least length.train={length.train}"
         )
     for key in ("lengths", "probe_lengths"):
+        if getattr(config.eval, key) == []:
+            raise ConfigError(f"eval.{key}=[]: name lengths, or null for a grid of them")
         for value in getattr(config.eval, key) or []:
             if not 1 <= value <= length.test:
                 raise ConfigError(

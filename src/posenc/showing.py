@@ -35,7 +35,7 @@ def reply(experiment: Experiment, prompt: list[int]) -> Reply:
     task, net = experiment.task, experiment.net.eval()
     try:
         right = task.solve(prompt)
-    except (ValueError, IndexError, StopIteration):
+    except ValueError:
         sample = task.sample(1, experiment.trained[0], generator(0, "example"))
         example = task.vocabulary.decode(sample.prompt[0].tolist())
         raise ConfigError(f"prompt: it has no answer; one that has is '{example}'") from None
@@ -68,7 +68,7 @@ def show(experiment: Experiment, text: str, *, title: str) -> None:
         console.print(f"\nThe two orders are told apart: probabilities differ by up to {gap:.3f}.")
         return
     console.print(f"\nThe two orders give the same distribution (differences up to {gap:.0e}).")
-    console.print(_why(experiment))
+    console.print(_why(experiment, same_answer=first.right == second.right))
 
 
 def _print(console: Console, experiment: Experiment, reply: Reply) -> None:
@@ -96,9 +96,11 @@ def _bar(share: float) -> str:
     return "█" * round(16 * share)
 
 
-def _why(experiment: Experiment) -> str:
-    if experiment.net.shape.causal:
-        return "What the causal mask tells about order made no difference to this answer."
+def _why(experiment: Experiment, *, same_answer: bool) -> str:
+    if same_answer:
+        return "Both have the same right answer, so nothing here asks for order."
+    if experiment.net.shape.causal or not experiment.net.encoding.does_nothing():
+        return "What this network is told about order made no difference to its answer."
     return (
         "Attention compares contents: it weighs a token by what it is, not by where it stands, and "
         "adds up what it finds. Unless an encoding marks the positions, two sentences of the same "

@@ -42,7 +42,7 @@ def summarise() -> None:
     if _folder is None or not (_folder / JOURNAL).exists():
         return
     jobs = sorted(map(json.loads, (_folder / JOURNAL).read_text().splitlines()), key=_number)
-    failures = [job for job in jobs if job["error"]]
+    failures = [job for job in jobs if job["error"] is not None]
     print(f"\n{len(jobs) - len(failures)} of {len(jobs)} jobs finished", file=sys.stderr)
     for job in failures:
         print(f"  #{job['job']} {' '.join(job['overrides'])}: {job['error']}", file=sys.stderr)

@@ -61,7 +61,7 @@ def test_the_table_reads_best_first_and_marks_what_is_weak(planted: Planted) -> 
         ["none *", "decoder", *solved],
         ["rope + random", "encoder", *solved],
         ["rope", "encoder", "2 of 2", "2", "1.00", "0.90", "0.40", "25", "0.77", "0.50"],
-        ["none", "encoder", "0 of 1", "1 (single)", "–", "–", "–", "–", "–", "0.50"],
+        ["none", "encoder", "0 of 1", "1 (single)", "(0.50)", "(0.50)", "(0.50)", "–", "–", "0.50"],
     ]
     for note in ("one seed is not a result", "no run is fitted", "the causal mask itself"):
         assert note in text

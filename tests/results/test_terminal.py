@@ -16,7 +16,7 @@ def shown(planted: Callable[..., Any]) -> Callable[..., str]:
     def show(
         exact: dict[int, float] = CURVE,
         folder: str = "f",
-        seen: dict[str, float] | None = None,
+        seen: dict[int, float] | None = None,
         **columns: Any,
     ) -> str:
         console = Console(file=io.StringIO(), width=80, highlight=False)
@@ -112,6 +112,6 @@ def test_names_are_no_markup(shown: Callable[..., str]) -> None:
 
 
 def test_test_prompts_that_training_had_met_are_counted(shown: Callable[..., str]) -> None:
-    text = shown(seen={"5": 1.0, "20": 0.004, "60": 0.5})
+    text = shown(seen={5: 1.0, 20: 0.004, 60: 0.5})
     assert "Of the test prompts, training had met 100% at length 5." in text
-    assert "had met" not in shown(seen={"5": 0.0})
+    assert "had met" not in shown(seen={5: 0.0})

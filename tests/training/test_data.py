@@ -8,7 +8,7 @@ import torch
 
 from posenc.seeding import generator
 from posenc.tasks.copy import Copy
-from posenc.training.data import Batches, From, TrainingData
+from posenc.training.data import Batches, BatchNumbers, TrainingData
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers.*")
 
@@ -63,7 +63,7 @@ def test_a_restart_goes_on_where_it_stopped(batches, workers):
 def test_the_stream_does_not_end_or_repeat(batches):
     prompts = {str(batches[n].prompt.tolist()) for n in range(300)}
     assert len(prompts) == 300
-    assert list(islice(From(10**9), 3)) == [10**9, 10**9 + 1, 10**9 + 2]
+    assert list(islice(BatchNumbers(10**9), 3)) == [10**9, 10**9 + 1, 10**9 + 2]
 
 
 def test_every_length_comes_as_often(batches):

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from posenc.experiment import read_checkpoint
+from posenc.checkpoint import read_checkpoint
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange
 from posenc.schema import CHOICES

@@ -6,8 +6,8 @@ import signal
 import pytest
 import torch
 
+from posenc.checkpoint import read_checkpoint
 from posenc.errors import Interrupted, RunFailed
-from posenc.experiment import read_checkpoint
 from posenc.training.data import Batches
 from posenc.training.module import AnswerModule
 
@@ -107,7 +107,7 @@ def test_the_rate_goes_on(runs, at_batch):
 
 def test_a_run_that_had_trained_to_the_end_only_evaluates(runs, monkeypatch, trained_on):
     with monkeypatch.context() as patch:
-        patch.setattr("posenc.run._evaluated", lambda *_: crash())
+        patch.setattr("posenc.run._evaluate", lambda *_: crash())
         with pytest.raises(RunFailed):
             runs()
     assert len(trained_on) == 60

@@ -18,6 +18,9 @@ from posenc.shapes import Shape
 class Sinusoidal(Encoding):
     """Adds the sinusoid of each id; an odd width has one sine more than cosines.
 
+    Textbooks keep a table in a buffer. Here it is computed from the ids, whatever they are: a
+    table would end somewhere, weigh down checkpoints, and be rounded by `.to(torch.bfloat16)`.
+
     Raises ConfigError unless `base` is positive.
     """
 

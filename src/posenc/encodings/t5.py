@@ -24,9 +24,8 @@ class T5(Encoding):
     A causal model spends every bucket on keys behind; any other gives the second half to keys
     ahead. Rows start with spread 1/sqrt(D), as in T5's code.
 
-    The published `max_distance` is 128, a quarter of the 512 tokens it was trained on. The default
-    is smaller because this project trains on some 20 tokens, which would leave the wider buckets
-    untrained.
+    The published `max_distance` is 128, a quarter of the 512 tokens it was trained on, so that
+    training reaches every bucket. The default here is the default trained length for that reason.
 
     Raises ConfigError unless `buckets` is even and at least 4, and where `max_distance` lies among
     the distances that have a bucket to themselves.
@@ -34,7 +33,7 @@ class T5(Encoding):
 
     starts: Tensor
 
-    def __init__(self, shape: Shape, *, buckets: int = 32, max_distance: int = 32) -> None:
+    def __init__(self, shape: Shape, *, buckets: int = 32, max_distance: int = 20) -> None:
         super().__init__(shape)
         if buckets < 4 or buckets % 2:
             raise ConfigError(f"encoding.buckets={buckets}: must be even and at least 4")

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor
 
-from posenc.errors import ConfigError
+from posenc.errors import ConfigError, one_of
 
 
 class Positions(ABC):
@@ -38,5 +38,5 @@ def index(length: int) -> Tensor:
 def check_choice(key: str, value: str, choices: tuple[str, ...]) -> str:
     """Returns `value`; raises ConfigError, naming the choices, if it is none of them."""
     if value not in choices:
-        raise ConfigError(f"{key}={value}: choose one of {', '.join(choices)}")
+        raise ConfigError(f"{key}={value}: {one_of(choices)}")
     return value

@@ -8,13 +8,11 @@ from typing import NamedTuple
 import polars as pl
 
 from posenc.errors import ConfigError
-from posenc.results.records import COLUMNS, SCHEMA
+from posenc.results.records import COLUMNS, REAL, SCHEMA, WHOLE
 
 RUN = ["task", "model", "encoding", "positions", "seed", "fingerprint"]
 """The columns that tell one run from another."""
 
-WHOLE = ("seed", "train_max", "length", "n", "draws", "eval_seed")
-REAL = ("exact", "token_accuracy", "loss", "chance", "token_chance")
 TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(COLUMNS, pl.String),
     **dict.fromkeys(WHOLE, pl.Int64),

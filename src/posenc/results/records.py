@@ -32,6 +32,10 @@ COLUMNS = (
     "positions_at_eval", "draws", "eval_seed",
 )  # fmt: skip
 
+WHOLE = ("seed", "train_max", "length", "n", "draws", "eval_seed")
+REAL = ("exact", "token_accuracy", "loss", "chance", "token_chance")
+"""Columns that hold whole and real numbers; `in_range` holds true or false, the others names."""
+
 EVALUATION_KEYS = ("eval", "length.test", "positions.at_eval", "positions.draws")
 """Keys that change what is asked of a trained network, not the network."""
 
@@ -150,6 +154,16 @@ class RunFolder:
             os.fsync(file.fileno())
         unfinished.rename(self.path / name)
 
+    def seen_in_training(self, name: str) -> dict[int, float]:
+        """Length -> share of the prompts behind a file of rows that training had met."""
+        shares = self.status().get("seen_in_training", {}).get(name, {})
+        return {int(length): share for length, share in shares.items()}
+
+    def write_seen_in_training(self, name: str, shares: dict[int, float]) -> None:
+        """Keeps them beside those of other files of rows."""
+        others = self.status().get("seen_in_training", {})
+        self.write_status(seen_in_training={**others, name: shares})
+
     def rows_name(self, settings: Settings) -> str:
         """lengths.csv for the evaluation that came first, lengths-<hash>.csv for any other."""
         own = evaluation_hash(settings)
@@ -174,11 +188,9 @@ class RunFolder:
 
 
 def _typed(row: dict[str, str]) -> Settings:
-    whole = ("seed", "train_max", "length", "n", "draws", "eval_seed")
-    real = ("exact", "token_accuracy", "loss", "chance", "token_chance")
     return {
         **row,
-        **{key: int(row[key]) for key in whole},
-        **{key: float(row[key]) for key in real},
+        **{key: int(row[key]) for key in WHOLE},
+        **{key: float(row[key]) for key in REAL},
         "in_range": row["in_range"] == "true",
     }

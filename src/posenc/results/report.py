@@ -104,7 +104,7 @@ def _table(table: pl.DataFrame, rows: pl.DataFrame) -> str:
             row["model"],
             f"{row['fitted']} of {row['runs']}",
             "1 (single)" if row["seeds"] == 1 else str(row["seeds"]),
-            *(_number(exact.get((row["model"], row["label"], length))) for length in lengths),
+            *(exact.get((row["model"], row["label"], length), MISSING) for length in lengths),
             str(row["held"] or MISSING),
             _spread(row),
             _number(row["chance"]),
@@ -116,14 +116,21 @@ def _table(table: pl.DataFrame, rows: pl.DataFrame) -> str:
     return "\n".join([title, "", *map(_line, [head, rule, *body]), *_notes(table)])
 
 
-def _mean_exact(rows: pl.DataFrame) -> dict[tuple[str, str, int], float]:
-    """(model, label, length) -> mean exact match of the fitted runs."""
+def _mean_exact(rows: pl.DataFrame) -> dict[tuple[str, str, int], str]:
+    """(model, label, length) -> mean exact match of the fitted runs; in parentheses of all, if none
+    is fitted."""
+    fitted = pl.col("fitted")
     means = (
-        rows.join(runs(rows).filter("fitted").select(*RUN, "label"), on=RUN)
-        .group_by("model", "label", "length")
+        rows.join(runs(rows).select(*RUN, "label", "fitted"), on=RUN)
+        .with_columns(counted=fitted.any().over("model", "label"))
+        .filter(fitted | ~pl.col("counted"))
+        .group_by("model", "label", "length", "counted")
         .agg(pl.col("exact").mean())
     )
-    return {(model, name, length): mean for model, name, length, mean in means.iter_rows()}
+    return {
+        (model, name, length): _number(mean) if counted else f"({_number(mean)})"
+        for model, name, length, counted, mean in means.iter_rows()
+    }
 
 
 def _notes(table: pl.DataFrame) -> list[str]:
@@ -133,7 +140,7 @@ def _notes(table: pl.DataFrame) -> list[str]:
         "of a guess blind to order."
     ]
     if table["fitted"].min() == 0:
-        notes.append(f"{MISSING}: no run is fitted, so its lengths say nothing.")
+        notes.append("In parentheses: no run is fitted, and these are means of unfitted ones.")
     if table["seeds"].min() == 1:
         notes.append("Single: one seed is not a result.")
     if any(map(mask_tells_order, table["model"], table["encoding"])):

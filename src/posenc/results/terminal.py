@@ -21,7 +21,7 @@ def print_run(
     *,
     folder: Path,
     outputs: Path,
-    seen: Mapping[str, float],
+    seen: Mapping[int, float],
     console: Console | None = None,
 ) -> None:
     """Prints the rows of one lengths.csv, what they come to, and where the run can be looked at.
@@ -114,9 +114,9 @@ def _findings(rows: Sequence[Row], many_tokens: bool) -> Table:
     return findings
 
 
-def _overlap(rows: Sequence[Row], seen: Mapping[str, float]) -> str:
+def _overlap(rows: Sequence[Row], seen: Mapping[int, float]) -> str:
     """Says which of the tested lengths hold prompts that training had met, if any do."""
-    shares = [(row["length"], seen.get(str(row["length"]), 0)) for row in rows]
+    shares = [(row["length"], seen.get(row["length"], 0)) for row in rows]
     met = [f"{share:.0%} at length {length}" for length, share in shares if share >= 0.005]
     return f"Of the test prompts, training had met {', '.join(met)}." if met else ""
 

@@ -74,7 +74,10 @@ class Task(ABC):
 
     @abstractmethod
     def solve(self, prompt: list[int]) -> list[int]:
-        """The answer, computed slowly from the definition and independently of `sample`."""
+        """The answer, computed slowly from the definition and independently of `sample`.
+
+        Raises ValueError for a prompt that is none of this task.
+        """
 
     @abstractmethod
     def chance(self, length: int) -> Chance:

@@ -28,6 +28,8 @@ class RepeatToken(Task):
         return Sample(symbol.repeat(1, length), symbol.repeat(1, length))
 
     def solve(self, prompt: list[int]) -> list[int]:
+        if len(set(prompt)) != 1:
+            raise ValueError("the prompt is not one token, repeated")
         return [prompt[0] for _ in prompt]
 
     def chance(self, length: int) -> Chance:

@@ -1,5 +1,7 @@
 """Who bit whom: the same words in another order, and another one bites."""
 
+import re
+
 import torch
 from torch import Tensor
 
@@ -58,9 +60,13 @@ class WhoBitWhom(Task):
         return Sample(prompt, nouns[:, :1])
 
     def solve(self, prompt: list[int]) -> list[int]:
-        words = self.vocabulary.decode(prompt).split()
-        before = words[: words.index("bit")]
-        return self.vocabulary.encode(next(word for word in before if word in NOUNS))
+        sentence = self.vocabulary.decode(prompt)
+        adjective, noun, adverb = (f"({'|'.join(words)})" for words in (ADJECTIVES, NOUNS, ADVERBS))
+        form = f"the( {adjective})* (?P<biter>{noun})( {adverb})* bit the( {adjective})* {noun}"
+        match = re.fullmatch(form, sentence)
+        if match is None:
+            raise ValueError(f"'{sentence}' does not say who bit whom")
+        return self.vocabulary.encode(match["biter"])
 
     def chance(self, length: int) -> Chance:
         """One half: swapping the nouns gives an equally likely sentence of the same words."""

@@ -34,7 +34,7 @@ class EventLog(TensorBoardLogger):
     `purge_step` is the step from which a resumed run writes again.
     """
 
-    def __init__(self, folder: str, *, purge_step: int | None) -> None:
+    def __init__(self, folder: str, *, purge_step: int) -> None:
         super().__init__(
             folder, name="", version="", default_hp_metric=False, purge_step=purge_step
         )

@@ -33,8 +33,8 @@ class Batches(Dataset[Sample]):
         return self.lengths[int(torch.randint(len(self.lengths), (), generator=stream))]
 
 
-class From(Sampler[int]):
-    """Batch numbers from `start` on, without end."""
+class BatchNumbers(Sampler[int]):
+    """From `start` on, without end."""
 
     def __init__(self, start: int) -> None:
         self.start = start
@@ -63,7 +63,7 @@ class TrainingData(pl.LightningDataModule):
         return DataLoader(
             self.batches,
             batch_size=None,
-            sampler=From(start),
+            sampler=BatchNumbers(start),
             num_workers=self.workers,
             worker_init_fn=_leave_ctrl_c_to_the_trainer,
         )

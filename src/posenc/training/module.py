@@ -5,7 +5,7 @@ from typing import Any
 
 import pytorch_lightning as pl
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
@@ -14,7 +14,7 @@ from posenc.metrics import answer_loss
 from posenc.model.layout import arrange
 from posenc.model.transformer import Transformer
 from posenc.positions.base import Positions
-from posenc.seeding import generator, number
+from posenc.seeding import generator, stream_seed
 from posenc.tasks.base import Sample
 
 
@@ -29,7 +29,7 @@ class AnswerModule(pl.LightningModule):
         self,
         net: Transformer,
         positions: Positions,
-        make_optimizer: Callable[[Transformer], tuple[Optimizer, LRScheduler]],
+        make_optimizer: Callable[[nn.Module], tuple[Optimizer, LRScheduler]],
         *,
         seed: int,
     ) -> None:
@@ -42,7 +42,7 @@ class AnswerModule(pl.LightningModule):
     def on_train_batch_start(self, batch: Sample, batch_idx: int) -> None:
         """Dropout draws from PyTorch's default generator, which no checkpoint holds."""
         if self.net.dropout.p > 0:
-            start = number(self.seed, "dropout", batch_idx)
+            start = stream_seed(self.seed, "dropout", batch_idx)
             torch.default_generator.manual_seed(start)
             if self.device.type == "cuda":
                 torch.cuda.manual_seed(start)

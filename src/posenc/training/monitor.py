@@ -1,10 +1,10 @@
 """What is seen of a training run while it goes on: logged figures and a progress bar."""
 
+import math
 import time
 from typing import Any
 
 import pytorch_lightning as pl
-import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -76,7 +76,7 @@ class Monitor(pl.Callback):
         metrics = AnswerMetrics().to(outputs["logits"].device)
         metrics.update(outputs["logits"], batch.answer, batch.scored)
         loss = outputs["loss"].item() * trainer.accumulate_grad_batches
-        if not torch.isfinite(torch.tensor(loss)):
+        if not math.isfinite(loss):
             raise FloatingPointError(f"the loss is {loss} at step {step}: lower optimizer.lr")
         elapsed = now - self._logged_time
         figures = {

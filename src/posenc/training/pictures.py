@@ -49,7 +49,7 @@ def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetCha
     bias = encoding.bias(tables)
     if bias is not None:
         pictures["bias"] = heat_map(
-            by_head(bias[0]),
+            _by_head(bias[0]),
             rows="query position",
             columns="key position",
             title="added to the logits",
@@ -58,7 +58,7 @@ def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetCha
     return pictures
 
 
-def by_head(maps: Tensor) -> Mapping[str, list[list[float]]]:
+def _by_head(maps: Tensor) -> Mapping[str, list[list[float]]]:
     """(H,Q,T) -> a titled matrix for each head."""
     return {f"head {head}": matrix.tolist() for head, matrix in enumerate(maps, start=1)}
 
@@ -66,7 +66,7 @@ def by_head(maps: Tensor) -> Mapping[str, list[list[float]]]:
 def attention_picture(weights: Tensor, symbols: Sequence[str], layer: int) -> alt.FacetChart:
     """(H,Q,T) weights of a layer over named tokens, the last Q of which ask."""
     return heat_map(
-        by_head(weights),
+        _by_head(weights),
         rows="asks",
         columns="is looked at",
         title=f"attention, layer {layer}",
