@@ -9,6 +9,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
@@ -141,3 +142,17 @@ def test_the_added_encoding_works_and_is_listed(tmp_path: Path) -> None:
     assert (
         "| `mine` | A bias that falls with the square root" in (tmp_path / "README.md").read_text()
     )
+
+
+@pytest.mark.parametrize("encoding", ["none", "sinusoidal", "learned"])
+def test_the_figures_of_three_seeds_are_those_of_the_committed_rows(encoding: str) -> None:
+    shown = re.search(rf"^\| `{encoding}` \|( \d.*) \|$", README, re.MULTILINE)
+    lengths = re.search(r"^\| exact match at length \| (.*) \|$", README, re.MULTILINE)
+    assert shown is not None
+    assert lengths is not None
+    rows = pl.read_csv(PROJECT / "experiments/who_bit_whom/results.csv").filter(
+        encoding=encoding, positions="index", model="encoder"
+    )
+    for length, cell in zip(lengths[1].split(" | "), shown[1].split(" | "), strict=True):
+        exact = rows.filter(pl.col("seed") < 3, length=int(length)).sort("seed")["exact"]
+        assert cell.strip() == ", ".join(f"{value:.2f}" for value in exact)

@@ -35,6 +35,7 @@ def length_curves(rows: pl.DataFrame) -> alt.ConcatChart:
     rows = rows.join(runs(rows).select(*RUN, "label", "fitted"), on=RUN, maintain_order="left")
     scores = contenders(rows).group_by("label").agg(pl.col("score").mean())
     ranked = scores.sort("score", "label", descending=[True, False], nulls_last=True)["label"]
+    rows = rows.sort("task", "model", descending=[False, True], maintain_order=True)
     panels = rows.partition_by("task", "model", "train_max", maintain_order=True)
     chart = alt.concat(*(_panel(panel, ranked.to_list()) for panel in panels), columns=2)
     return _styled(chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared"))
