@@ -34,6 +34,7 @@ ALLOWED = {
         "experiment",
         "metrics",
         "results.figures",
+        "results.records",
         "seeding",
         "errors",
     ),

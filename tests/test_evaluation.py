@@ -199,6 +199,13 @@ def test_no_untrained_network_beats_chance(encoding_name, model_name, built):
         assert score.exact <= chance + within(chance)
 
 
+def test_no_untrained_network_beats_chance_at_any_task(task_name, built):
+    experiment = built(f"task={task_name}", "encoding=none")
+    for score in scored(experiment, (5, 20), samples=512):
+        chance = experiment.task.chance(score.length).exact
+        assert score.exact <= chance + within(chance)
+
+
 def test_an_encoder_without_encoding_learns_the_bag_and_no_more(built, learned):
     experiment = built("encoding=none", "model.layers=1", "length.train=12")
     net = learned(experiment, 150)

@@ -83,6 +83,13 @@ def identity(settings: Settings) -> Settings:
     return {**names, "seed": settings["seed"], "fingerprint": fingerprint(settings)}
 
 
+def put_in_place(unfinished: Path, path: Path) -> None:
+    """Moves a finished file to its name, not before all of it is on the disk."""
+    with unfinished.open("rb") as file:
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+
+
 class RunFolder:
     """One run on disk. Every file is written under another name and then renamed, so that whoever
     reads finds it whole or not at all."""
@@ -148,11 +155,8 @@ class RunFolder:
         """Puts a whole file in place at once."""
         self.path.mkdir(parents=True, exist_ok=True)
         unfinished = self.path / f".{name}.unfinished"
-        with unfinished.open("w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(self.path / name)
+        unfinished.write_text(text)
+        put_in_place(unfinished, self.path / name)
 
     def seen_in_training(self, name: str) -> dict[int, float]:
         """Length -> share of the prompts behind a file of rows that training had met."""

@@ -1,6 +1,5 @@
 """What happens around a training step: it is kept, it can be stopped, it is probed."""
 
-import os
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import pytorch_lightning as pl
 
 from posenc.errors import Interrupted
 from posenc.evaluation import by_length
+from posenc.results.records import put_in_place
 from posenc.tasks.base import Sample, Task
 from posenc.training.module import AnswerModule
 
@@ -63,7 +63,7 @@ class LastCheckpoint(pl.Callback):
             log.save()
         unfinished = self.path.with_suffix(".unfinished")
         trainer.save_checkpoint(unfinished)
-        os.replace(unfinished, self.path)
+        put_in_place(unfinished, self.path)
         self._kept = trainer.global_step
 
 
