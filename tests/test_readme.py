@@ -40,7 +40,7 @@ def bash(command: str, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder where the commands find what they name, with outputs of its own."""
     folder = tmp_path_factory.mktemp("readme")
     for name in ("train.py", "scripts"):
@@ -65,9 +65,9 @@ def test_the_first_command_pins_what_it_installs() -> None:
     assert "torch==2.13.0" in (PROJECT / "constraints.txt").read_text().splitlines()
 
 
-def test_every_command_runs(workplace: Path) -> None:
+def test_every_command_runs(desk: Path) -> None:
     """In the order in which a reader meets them, with far fewer steps and samples."""
-    bash(f"{INSTALL.splitlines()[-1]} {QUICK}", workplace)
+    bash(f"{INSTALL.splitlines()[-1]} {QUICK}", desk)
     done = 0
     for command in COMMANDS:
         if command.startswith("tensorboard"):
@@ -77,25 +77,25 @@ def test_every_command_runs(workplace: Path) -> None:
         if "report.py" in command:
             command += " outputs"
         for path in re.findall(r"run=(\S+)", command):
-            assert (workplace / path).parent.is_dir(), "the README trains it before it is asked"
-            (own,) = (workplace / path).parent.glob("seed0-*")
+            assert (desk / path).parent.is_dir(), "the README trains it before it is asked"
+            (own,) = (desk / path).parent.glob("seed0-*")
             command = command.replace(path, str(own))
         if "failed" in command:
-            broken = workplace / "outputs" / "task" / "setup" / "seed0-broken"
+            broken = desk / "outputs" / "task" / "setup" / "seed0-broken"
             broken.mkdir(parents=True)
             (broken / "run.json").write_text('{\n  "status": "failed"\n}')
-        bash(command, workplace)
+        bash(command, desk)
         done += 1
     assert done == len(COMMANDS) - 1
     assert not broken.exists()
-    assert len(list(workplace.glob("outputs/who_bit_whom/encoder-t5-index/seed*"))) == 5
+    assert len(list(desk.glob("outputs/who_bit_whom/encoder-t5-index/seed*"))) == 5
 
 
-def test_tensorboard_serves_the_runs(workplace: Path) -> None:
+def test_tensorboard_serves_the_runs(desk: Path) -> None:
     (command,) = (command for command in COMMANDS if command.startswith("tensorboard"))
     server = subprocess.Popen(
         [*command.split(), "--port", "0"],
-        cwd=workplace,
+        cwd=desk,
         env=ENVIRONMENT,
         text=True,
         stdout=subprocess.DEVNULL,
