@@ -1,7 +1,7 @@
 """Evaluate a finished run at other lengths, and keep the rows beside the first ones.
 
     python scripts/evaluate.py run=FOLDER length.test=200
-    python scripts/evaluate.py run=FOLDER eval.lengths=[50,500] eval.samples=512
+    python scripts/evaluate.py run=FOLDER length.test=500 'eval.lengths=[50,500]' eval.samples=512
     python scripts/evaluate.py run=FOLDER positions.at_eval=even
 
 Any eval.*, length.test, positions.at_eval, positions.draws and threads can be given; the other

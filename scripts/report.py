@@ -38,6 +38,7 @@ def main() -> None:
     rows.write_csv(out / "results.csv")
     save(length_curves(rows), out / "figure.png")
     print(markdown(rows))
+    print(f"wrote {out / 'results.csv'} and {out / 'figure.png'}", file=sys.stderr)
 
 
 if __name__ == "__main__":

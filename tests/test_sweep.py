@@ -100,6 +100,7 @@ def test_sigterm_ends_the_whole_sweep(tmp_path: Path):
         wait_until(lambda: list(outputs.rglob("last.ckpt")), process)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 143
+    assert "stopped: 0 jobs had finished; the same command" in (tmp_path / "output").read_text()
     (folder,) = runs(outputs)
     assert folder.name.startswith("seed0-")
     assert status(folder)["status"] == "interrupted"

@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from posenc import sweep
-from posenc.errors import ConfigError, RunFailed, one_of, suggestion
+from posenc.errors import ConfigError, Interrupted, RunFailed, one_of, suggestion
 from posenc.schema import CONFIGS, PROJECT, Config, choices, load
 
 OmegaConf.register_new_resolver("posenc_project", lambda name: str(PROJECT / name))
@@ -34,8 +34,13 @@ def main() -> None:
     with one_line_errors(*MENDABLE, ValueError, OSError):
         try:
             _hydra_main()
-        finally:
+        except Interrupted:
+            sweep.summarise(stopped=True)
+            raise
+        except Exception:
             sweep.summarise()
+            raise
+        sweep.summarise()
 
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")

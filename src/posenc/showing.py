@@ -75,12 +75,15 @@ def _print(console: Console, experiment: Experiment, reply: Reply) -> None:
     vocabulary = experiment.task.vocabulary
     said = reply.probabilities.argmax(dim=-1).tolist()
     verdict = "[green]right[/]" if said == reply.right else "[red]wrong[/]"
+    sure = reply.probabilities[0].max().item()
     console.print(f"\n[bold]{vocabulary.decode(reply.prompt)}[/]")
-    console.print(f"  answers {vocabulary.decode(said)}: {verdict}")
+    console.print(f"  answers {vocabulary.decode(said)}, {sure:.0%} sure: {verdict}")
     likeliest = reply.probabilities[0].topk(min(LISTED, len(vocabulary)))
     for share, token in zip(*map(Tensor.tolist, likeliest), strict=True):
         console.print(f"    {vocabulary.symbols[token]:<10} {share:.3f} {_bar(share)}")
-    table = Table(box=None, padding=(0, 1), title="attention paid", title_justify="left")
+    table = Table(
+        box=None, padding=(0, 1), title="attention from ?, mean over heads", title_justify="left"
+    )
     table.add_column("to")
     for layer in range(1, len(reply.attention) + 1):
         table.add_column(f"in layer {layer}", min_width=22)

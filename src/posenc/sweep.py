@@ -37,13 +37,20 @@ class Journal(Callback):
             file.write(json.dumps(entry) + os.linesep)
 
 
-def summarise() -> None:
-    """Prints how the sweep of this process ended, each failure with its reason; else nothing."""
-    if _folder is None or not (_folder / JOURNAL).exists():
+def summarise(*, stopped: bool = False) -> None:
+    """Prints how the sweep of this process, if any, ended, and each failure with its reason."""
+    if _folder is None:
         return
-    jobs = sorted(map(json.loads, (_folder / JOURNAL).read_text().splitlines()), key=_number)
+    journal = _folder / JOURNAL
+    lines = journal.read_text().splitlines() if journal.exists() else []
+    jobs = sorted(map(json.loads, lines), key=_number)
     failures = [job for job in jobs if job["error"] is not None]
-    print(f"\n{len(jobs) - len(failures)} of {len(jobs)} jobs finished", file=sys.stderr)
+    finished = len(jobs) - len(failures)
+    if stopped:
+        end = f"stopped: {finished} jobs had finished; the same command does the rest"
+    else:
+        end = f"{finished} of {len(jobs)} jobs finished; scripts/report.py compares them"
+    print(f"\n{end}", file=sys.stderr)
     for job in failures:
         print(f"  #{job['job']} {' '.join(job['overrides'])}: {job['error']}", file=sys.stderr)
 

@@ -80,9 +80,9 @@ def test_a_panel_for_every_task_and_model_and_a_label_for_every_contender(
     chart = length_curves(pl.DataFrame(rows)).to_dict()
     titles = [(panel["title"]["text"], panel["title"]["subtitle"]) for panel in chart["concat"]]
     assert titles == [
+        ("copy, encoder", " "),
         ("who_bit_whom, encoder", " "),
         ("who_bit_whom, decoder", "none: the causal mask itself tells order"),
-        ("copy, encoder", " "),
     ]
     domain = marks(chart, "line")[0]["encoding"]["color"]["scale"]["domain"]
     assert domain == ["rope + random", "none", "rope"]

@@ -97,7 +97,7 @@ def test_nothing_beyond_is_no_score_of_zero(shown: Callable[..., str]) -> None:
 
 
 def test_one_seed_is_no_result(shown: Callable[..., str]) -> None:
-    assert "One seed is not a result: add `-m seed=0,1,2`" in shown()
+    assert "One seed is not a result: compare several, `-m seed=0,1,2`" in shown()
 
 
 def test_paths_and_commands_can_be_copied(shown: Callable[..., str]) -> None:
@@ -113,5 +113,5 @@ def test_names_are_no_markup(shown: Callable[..., str]) -> None:
 
 def test_test_prompts_that_training_had_met_are_counted(shown: Callable[..., str]) -> None:
     text = shown(seen={5: 1.0, 20: 0.004, 60: 0.5})
-    assert "Of the test prompts, training had met 100% at length 5." in text
-    assert "had met" not in shown(seen={5: 0.0})
+    assert "Training had already met 100% of the prompts of length 5." in text
+    assert "already met" not in shown(seen={5: 0.0})

@@ -140,7 +140,9 @@ def _notes(table: pl.DataFrame) -> list[str]:
         "of a guess blind to order."
     ]
     if table["fitted"].min() == 0:
-        notes.append("In parentheses: no run is fitted, and these are means of unfitted ones.")
+        notes.append(
+            "In parentheses: none of these runs is fitted; the figures are means over all of them."
+        )
     if table["seeds"].min() == 1:
         notes.append("Single: one seed is not a result.")
     if any(map(mask_tells_order, table["model"], table["encoding"])):

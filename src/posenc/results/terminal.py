@@ -39,10 +39,15 @@ def print_run(
     for warning in _warnings(rows):
         console.print(Text(warning, style="yellow"))
     # Paths and commands stay on one line, whatever the width, so that they can be copied.
-    console.print(Text(f"\nrun folder  {folder}"), soft_wrap=True)
-    command = f"tensorboard --logdir {shlex.quote(str(outputs))}"
+    console.print(Text(f"\nrun folder  {_from_here(folder)}"), soft_wrap=True)
+    command = f"tensorboard --logdir {shlex.quote(str(_from_here(outputs)))}"
     console.print(Text(f"look at it  {command}"), soft_wrap=True)
     console.print(Text("            (set Smoothing to 0 there: it bends curves)", style="dim"))
+
+
+def _from_here(path: Path) -> Path:
+    """Shorter, where the path lies below the current folder."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _table(rows: Sequence[Row], many_tokens: bool) -> Table:
@@ -117,8 +122,12 @@ def _findings(rows: Sequence[Row], many_tokens: bool) -> Table:
 def _overlap(rows: Sequence[Row], seen: Mapping[int, float]) -> str:
     """Says which of the tested lengths hold prompts that training had met, if any do."""
     shares = [(row["length"], seen.get(row["length"], 0)) for row in rows]
-    met = [f"{share:.0%} at length {length}" for length, share in shares if share >= 0.005]
-    return f"Of the test prompts, training had met {', '.join(met)}." if met else ""
+    met = [
+        f"{share:.0%} of the prompts of length {length}"
+        for length, share in shares
+        if share >= 0.005
+    ]
+    return f"Training had already met {', '.join(met)}." if met else ""
 
 
 def _warnings(rows: Sequence[Row]) -> list[str]:
@@ -134,5 +143,5 @@ def _warnings(rows: Sequence[Row]) -> list[str]:
         warnings.append(f"Not fitted: {why}, so its longer lengths say nothing.")
     if mask_tells_order(first["model"], first["encoding"]):
         warnings.append(f"This run has no encoding, yet it is not blind: {MASK_TELLS_ORDER}.")
-    warnings.append("One seed is not a result: add `-m seed=0,1,2`.")
+    warnings.append("One seed is not a result: compare several, `-m seed=0,1,2`.")
     return warnings
