@@ -1,7 +1,7 @@
 """Where a run is kept, who may write there, and that no file of it is ever seen half written."""
 
 import copy
-import json
+from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -139,23 +139,49 @@ def test_status_keeps_what_is_not_changed(folder: RunFolder):
     assert folder.status() == {"schema": 1, "status": "finished", "host": "here"}
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", json.dumps({"schema": 2})])
-def test_unreadable_status_is_refused_by_its_path(folder: RunFolder, text: str):
-    folder.write("run.json", text)
+@pytest.mark.parametrize("content", [b"{", b"[1]", b'{"schema": 2}', b"\xff", None])
+def test_unreadable_status_is_refused_by_its_path(folder: RunFolder, content: bytes | None):
+    path = folder.path / "run.json"
+    folder.path.mkdir()
+    path.mkdir() if content is None else path.write_bytes(content)
     with pytest.raises(ConfigError, match=r"run\.json"):
         folder.status()
 
 
+ROW = dict.fromkeys(COLUMNS, "x") | {
+    "seed": 0, "train_max": 20, "length": 25, "in_range": False, "n": 16, "exact": 1 / 3,
+    "token_accuracy": 0.1 + 0.2, "loss": 1e-9, "chance": 0.5, "token_chance": 0.5, "draws": 1,
+    "eval_seed": 0,
+}  # fmt: skip
+
+
 def test_rows_come_back_as_they_were(folder: RunFolder):
-    row = dict.fromkeys(COLUMNS, "x") | {
-        "seed": 0, "train_max": 20, "length": 25, "in_range": False, "n": 16, "exact": 1 / 3,
-        "token_accuracy": 0.1 + 0.2, "loss": 1e-9, "chance": 0.5, "token_chance": 0.5, "draws": 1,
-        "eval_seed": 0,
-    }  # fmt: skip
-    rows = [row, {**row, "length": 5, "in_range": True, "loss": float("nan")}]
+    rows = [ROW, {**ROW, "length": 5, "in_range": True, "loss": float("nan")}]
     folder.write_rows("lengths.csv", rows)
     assert repr(folder.read_rows("lengths.csv")) == repr(rows)
     assert folder.read_rows("lengths-0.csv") == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda text: text[:-30], "a row lacks "),
+        (lambda text: text.replace(",exact,", ",inexact,"), "a row lacks exact"),
+        (lambda text: text.replace(",25,", ",many,"), "'many'"),
+        (lambda text: text.replace(f"{1 / 3}", "1.5"), "exact match of 1.5"),
+        (lambda text: text.splitlines()[0], "no row"),
+        (lambda text: "", "no row"),
+        (lambda text: text.replace("x", "\xff"), "utf-8"),
+    ],
+)
+def test_damaged_rows_are_refused_by_their_path(
+    folder: RunFolder, damage: Callable[[str], str], reason: str
+):
+    folder.write_rows("lengths.csv", [ROW])
+    path = folder.path / "lengths.csv"
+    path.write_text(damage(path.read_text()), encoding="latin-1")
+    with pytest.raises(ConfigError, match=rf"lengths\.csv is damaged .*{reason}.*delete it"):
+        folder.read_rows("lengths.csv")
 
 
 def test_first_evaluation_has_the_plain_name_and_others_carry_their_hash(folder: RunFolder):

@@ -83,6 +83,11 @@ def identity(settings: Settings) -> Settings:
     return {**names, "seed": settings["seed"], "fingerprint": fingerprint(settings)}
 
 
+def leaf(settings: Settings) -> str:
+    """The name of the run folder itself, which stays with it wherever it is moved."""
+    return f"seed{settings['seed']}-{fingerprint(settings)}"
+
+
 def put_in_place(unfinished: Path, path: Path) -> None:
     """Moves a finished file to its name, not before all of it is on the disk."""
     with unfinished.open("rb") as file:
@@ -103,8 +108,7 @@ class RunFolder:
         """The folder that belongs to these settings, whether or not it exists."""
         run = identity(settings)
         setup = f"{run['model']}-{run['encoding']}-{run['positions']}"
-        leaf = f"seed{run['seed']}-{run['fingerprint']}"
-        return cls(Path(settings["outputs"]).resolve() / run["task"] / setup / leaf)
+        return cls(Path(settings["outputs"]).resolve() / run["task"] / setup / leaf(settings))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -138,9 +142,11 @@ class RunFolder:
         if not path.exists():
             return {}
         try:
-            status = json.loads(path.read_text())
-        except ValueError:
-            raise ConfigError(f"{path} is no JSON: delete the run folder to do it again") from None
+            status = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"{path} cannot be read ({error}): delete the run folder to do it again"
+            ) from None
         schema = status.get("schema") if isinstance(status, dict) else None
         if schema != SCHEMA:
             raise ConfigError(f"{path} has schema {schema}, not {SCHEMA}")
@@ -155,7 +161,7 @@ class RunFolder:
         """Puts a whole file in place at once."""
         self.path.mkdir(parents=True, exist_ok=True)
         unfinished = self.path / f".{name}.unfinished"
-        unfinished.write_text(text)
+        unfinished.write_text(text, encoding="utf-8")
         put_in_place(unfinished, self.path / name)
 
     def seen_in_training(self, name: str) -> dict[int, float]:
@@ -183,18 +189,36 @@ class RunFolder:
         self.write(name, text.getvalue())
 
     def read_rows(self, name: str) -> list[Settings]:
-        """The rows of a CSV written by `write_rows`; no rows where it does not exist."""
+        """The rows of a CSV written by `write_rows`; no rows where it does not exist.
+
+        Raises ConfigError where it is not as `write_rows` left it.
+        """
         path = self.path / name
         if not path.exists():
             return []
-        with path.open(newline="") as file:
-            return [_typed(row) for row in csv.DictReader(file)]
+        try:
+            with path.open(newline="", encoding="utf-8") as file:
+                rows = [_typed(row) for row in csv.DictReader(file)]
+            if not rows:
+                raise ValueError("no row")
+        except (OSError, ValueError, csv.Error) as error:
+            raise ConfigError(
+                f"{path} is damaged ({error}): delete it, and the run is evaluated again"
+            ) from None
+        return rows
 
 
 def _typed(row: dict[str, str]) -> Settings:
-    return {
+    """Raises ValueError where a cell is missing or cannot be what its column says."""
+    for column in COLUMNS:
+        if not row.get(column):
+            raise ValueError(f"a row lacks {column}")
+    typed = {
         **row,
         **{key: int(row[key]) for key in WHOLE},
         **{key: float(row[key]) for key in REAL},
         "in_range": row["in_range"] == "true",
     }
+    if not (0 <= typed["exact"] <= 1 <= typed["n"]):
+        raise ValueError(f"an exact match of {row['exact']} over {row['n']} problems")
+    return typed
