@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import posenc.positions.random
 from posenc.errors import ConfigError
 from posenc.positions.index import Index
 from posenc.positions.random import Random
@@ -62,6 +63,24 @@ def test_random_fills_the_span_exactly_and_refuses_more():
             refuse(8)
 
 
+@pytest.mark.parametrize(("rows", "span", "length"), [(2048, 2048, 26), (999, 7, 3), (300, 33, 1)])
+def test_random_draws_the_same_in_parts_as_at_once(rows, span, length, monkeypatch):
+    at_once = torch.multinomial(torch.ones(rows, span), length, generator=generator())
+    sizes, multinomial = [], torch.multinomial
+
+    def recorded(weights, *arguments, **settings):
+        sizes.append(weights.numel())
+        return multinomial(weights, *arguments, **settings)
+
+    monkeypatch.setattr(torch, "multinomial", recorded)
+    for rows_at_once in (1, 10, rows):
+        monkeypatch.setattr(posenc.positions.random, "DRAWN_AT_ONCE", rows_at_once * span)
+        sizes.clear()
+        drawn = Random(span=span).evaluate(rows, length, generator())
+        assert torch.equal(drawn, at_once.sort().values)
+        assert max(sizes) == rows_at_once * span
+
+
 def test_random_evenly_is_the_mean_of_many_draws():
     drawn = Random(span=100).evaluate(ROWS, 9, generator()).double().mean(dim=0)
     even = Random(span=100, at_eval="even").evaluate(ROWS, 9, generator())
@@ -79,7 +98,9 @@ def test_random_evenly_never_repeats_an_id(span, length):
 
 
 def test_random_can_count_from_zero_at_evaluation():
-    assert Random(at_eval="index").evaluate(3, 4, generator()).tolist() == [[0, 1, 2, 3]]
+    source = Random(span=3, at_eval="index")
+    assert source.evaluate(3, 4, generator()).tolist() == [[0, 1, 2, 3]]
+    assert source.bound_at_eval(4) == 4
 
 
 def test_random_averages_draws_only_where_they_differ():
@@ -110,6 +131,8 @@ def test_shifted_moves_every_row_by_an_offset_of_its_own():
     assert len(share) == 4
     assert (share - 0.25).abs().max() < 4 * (0.25 * 0.75 / ROWS) ** 0.5
     assert ids.max() == Shifted(max_offset=3).bound(5) - 1
+    assert Shifted(max_offset=3, at_eval="resample").bound_at_eval(5) == 8
+    assert Shifted(max_offset=3).bound_at_eval(5) == 5
 
 
 def test_shifted_evaluates_unshifted_unless_told_otherwise():

@@ -11,6 +11,9 @@ from torch import Tensor
 from posenc.errors import ConfigError
 from posenc.positions.base import Positions, check_choice, index
 
+DRAWN_AT_ONCE = 2**22
+"""Random numbers, one for each id of the span: they bound memory and change no draw."""
+
 
 class Random(Positions):
     """T distinct ids below `span`, in order.
@@ -19,7 +22,7 @@ class Random(Positions):
     `even` (the mean of all draws: T ids evenly spread over the span) or `index` (0 to T-1).
 
     Raises ConfigError for another policy, for `draws` that would all be alike, and for sequences
-    longer than the span.
+    longer than a span that they draw from.
     """
 
     def __init__(self, *, span: int = 2048, at_eval: str = "resample", draws: int = 1) -> None:
@@ -44,6 +47,9 @@ class Random(Positions):
             )
         return self.span
 
+    def bound_at_eval(self, length: int) -> int:
+        return length if self.at_eval == "index" else self.bound(length)
+
     def train(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
         return self._draw(1, length, generator)
 
@@ -55,5 +61,7 @@ class Random(Positions):
         return index(length)
 
     def _draw(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
-        alike = torch.ones(rows, self.bound(length))
-        return torch.multinomial(alike, length, generator=generator).sort().values
+        span = self.bound(length)
+        alike = torch.ones(1, span).expand(rows, span).split(max(1, DRAWN_AT_ONCE // span))
+        drawn = [torch.multinomial(part, length, generator=generator) for part in alike]
+        return torch.cat(drawn).sort().values
