@@ -84,7 +84,7 @@ def test_other_encodings_are_shared_by_all_layers(encoding_name, built):
 
 
 def test_lengths_are_the_legal_ones(built):
-    experiment = built("task=copy", "task.symbols=30", "task.unique=true")
+    experiment = built("task=copy", "task.symbols=30", "task.unique=true", "length.test=30")
     assert experiment.trained == list(range(5, 21))
     assert experiment.evaluated == [5, 10, 15, 20, 25, 30]
     assert experiment.probed == [20, 30]
@@ -96,13 +96,12 @@ def test_lengths_are_the_legal_ones(built):
     ("overrides", "message"),
     [
         (("length.min=4",), r"length\.min=4: who_bit_whom needs at least 5"),
-        (("task=copy", "task.unique=true", "eval.lengths=[101]", "length.test=200"), "length 101"),
+        (
+            ("task=copy", "task.unique=true", "task.symbols=99", "eval.lengths=[50]"),
+            r"task\.symbols=99: too few for 100 unique symbols; set task\.symbols=100",
+        ),
         (("eval.lengths=[3]",), r"eval\.lengths: who_bit_whom is not defined at length 3"),
         (("eval.probe_lengths=[2]",), r"eval\.probe_lengths: .* length 2"),
-        (
-            ("task=copy", "task.symbols=4", "task.unique=true"),
-            r"length\.min=5 length\.train=20: no length of copy in between",
-        ),
     ],
 )
 def test_lengths_that_a_task_lacks_are_refused(configured, overrides, message):
@@ -127,6 +126,16 @@ def test_a_table_must_hold_every_id_that_the_positions_may_draw(configured):
     with pytest.raises(ConfigError, match=r"max_length=2048\b"):
         build(configured("encoding=learned", "positions=random"))
     build(configured("encoding=learned", "positions=random", "encoding.max_length=2048"))
+
+
+@pytest.mark.parametrize(
+    ("at_eval", "rows"), [("index", 20 + 1 + 500), ("resample", 100 + 1 + 500)]
+)
+def test_a_table_is_asked_for_no_id_that_is_never_drawn(configured, at_eval, rows):
+    shifted = ("encoding=learned", "positions=shifted", f"positions.at_eval={at_eval}")
+    build(configured(*shifted, f"encoding.max_length={rows}"))
+    with pytest.raises(ConfigError, match=rf"max_length={rows - 1}: learned needs {rows} rows"):
+        build(configured(*shifted, f"encoding.max_length={rows - 1}"))
 
 
 def test_a_network_comes_back_from_its_checkpoint(encoding_name, built, tmp_path):

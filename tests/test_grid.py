@@ -3,7 +3,6 @@
 import pytest
 
 from posenc.grid import evaluation_lengths, probe_lengths
-from posenc.tasks.copy import Copy
 from posenc.tasks.reverse import Reverse
 from posenc.tasks.who_bit_whom import WhoBitWhom
 
@@ -38,7 +37,6 @@ def test_grids_by_hand(low, trained, tested, grid):
 def test_only_legal_lengths():
     assert evaluation_lengths(Even(), 3, 10, 21) == [4, 6, 10, 12, 14, 20]
     assert probe_lengths(Even(), 3, 11, 21) == [10, 20]
-    assert evaluation_lengths(Copy(symbols=12, unique=True), 1, 8, 100) == [1, 2, 4, 6, 8, 10, 12]
 
 
 @pytest.mark.parametrize("make", [evaluation_lengths, probe_lengths])

@@ -41,7 +41,7 @@ def build(config: Config) -> Experiment:
         )
     for key in ("lengths", "probe_lengths"):
         for wanted in getattr(config.eval, key) or []:
-            if wanted not in task.lengths(1, length.test):
+            if not task.lengths(wanted, wanted):
                 raise ConfigError(f"eval.{key}: {name} is not defined at length {wanted}")
     span = (length.min, length.train, length.test)
     experiment = Experiment(
@@ -52,11 +52,17 @@ def build(config: Config) -> Experiment:
         evaluated=sorted(set(config.eval.lengths or evaluation_lengths(task, *span))),
         probed=sorted(set(config.eval.probe_lengths or probe_lengths(task, *span))),
     )
-    longest = task.sample(
-        1, max(trained + experiment.evaluated + experiment.probed), generator(0, "size")
+    experiment.check_room(
+        _tokens(task, max(experiment.evaluated + experiment.probed)),
+        trained=_tokens(task, max(trained)),
     )
-    experiment.check_room(longest.prompt.shape[1] + longest.answer.shape[1])
     return experiment
+
+
+def _tokens(task: Task, length: int) -> int:
+    """Of a problem of this length, prompt and answer together."""
+    sample = task.sample(1, length, generator(0, "size"))
+    return sample.prompt.shape[1] + sample.answer.shape[1]
 
 
 def _network(config: Config, task: Task) -> Transformer:

@@ -19,9 +19,14 @@ class Experiment:
     evaluated: list[int]
     probed: list[int]
 
-    def check_room(self, tokens: int) -> None:
-        """Raises ConfigError where the encoding's table has no row for one of so many tokens."""
-        rows, needed = self.net.encoding.max_length, self.positions.bound(tokens)
+    def check_room(self, tokens: int, *, trained: int = 0) -> None:
+        """Raises ConfigError where the encoding's table lacks a row that the positions may ask for.
+
+        That is for so many tokens in evaluation, or for `trained` tokens in training.
+        """
+        rows = self.net.encoding.max_length
+        at_eval, in_training = self.positions.bound_at_eval(tokens), self.positions.bound(trained)
+        needed, tokens = max((at_eval, tokens), (in_training, trained))
         if rows is not None and needed > rows:
             encoding, positions = map(_file, (self.net.encoding, self.positions))
             raise ConfigError(

@@ -35,9 +35,19 @@ def positions(name):
 
 
 @pytest.fixture(params=["train", "evaluate"])
-def draw(positions, request):
+def use(request):
+    return request.param
+
+
+@pytest.fixture
+def bound(positions, use):
+    return positions.bound if use == "train" else positions.bound_at_eval
+
+
+@pytest.fixture
+def draw(positions, use):
     """(length, seed) -> ids of ROWS rows, in training or in evaluation."""
-    method = getattr(positions, request.param)
+    method = getattr(positions, use)
     return lambda length, seed=0: method(ROWS, length, torch.Generator().manual_seed(seed))
 
 
@@ -64,12 +74,12 @@ def test_one_idea_one_file_one_class(name):
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_ids_fit_the_sequence_and_the_bound(positions, draw, length):
+def test_ids_fit_the_sequence_and_the_bound(draw, bound, length):
     for seed in range(5):
         ids = draw(length, seed)
         assert ids.dtype == torch.int64
         assert ids.shape in [(1, length), (ROWS, length)]
-        assert 0 <= ids.min() <= ids.max() < positions.bound(length)
+        assert 0 <= ids.min() <= ids.max() < bound(length)
 
 
 def test_the_generator_decides_and_nothing_else(draw):

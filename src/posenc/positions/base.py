@@ -19,7 +19,11 @@ class Positions(ABC):
 
     @abstractmethod
     def bound(self, length: int) -> int:
-        """One more than the largest id that a sequence of `length` tokens can get."""
+        """One more than the largest id that `train` can give a sequence of `length` tokens."""
+
+    def bound_at_eval(self, length: int) -> int:
+        """The same of `evaluate`."""
+        return self.bound(length)
 
     @abstractmethod
     def train(self, rows: int, length: int, generator: torch.Generator) -> Tensor:

@@ -27,6 +27,9 @@ class Shifted(Positions):
     def bound(self, length: int) -> int:
         return length + self.max_offset
 
+    def bound_at_eval(self, length: int) -> int:
+        return length if self.at_eval == "index" else self.bound(length)
+
     def train(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
         offsets = torch.randint(self.max_offset + 1, (rows, 1), generator=generator)
         return offsets + index(length)

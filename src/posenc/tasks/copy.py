@@ -27,17 +27,14 @@ class Copy(Task):
         self.unique = unique
 
     def lengths(self, low: int, high: int) -> list[int]:
-        """All of them; with unique symbols, those that the alphabet can fill."""
-        return super().lengths(low, min(high, len(self.vocabulary)) if self.unique else high)
+        """All of them. Raises ConfigError where there are fewer unique symbols than `high`."""
+        self._check_symbols(high)
+        return super().lengths(low, high)
 
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
         """Raises ConfigError where there are fewer unique symbols than places."""
+        self._check_symbols(length)
         symbols = len(self.vocabulary)
-        if self.unique and length > symbols:
-            raise ConfigError(
-                f"task.symbols={symbols}: too few for {length} unique symbols, "
-                "raise it or set task.unique=false"
-            )
         if self.unique:
             prompt = distinct(n, length, symbols, generator)
         else:
@@ -52,6 +49,14 @@ class Copy(Task):
         if self.unique:
             return Chance(1 / math.factorial(length), 1 / length)
         return arrangement_chance(length, len(self.vocabulary))
+
+    def _check_symbols(self, length: int) -> None:
+        symbols = len(self.vocabulary)
+        if self.unique and length > symbols:
+            raise ConfigError(
+                f"task.symbols={symbols}: too few for {length} unique symbols; set task.symbols="
+                f"{length} or more, length.test={symbols} or less, or task.unique=false"
+            )
 
     def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
         return rearrange(prompt, generator)
