@@ -118,6 +118,7 @@ def _fit(
 ) -> Monitor:
     options = asdict(config.trainer)
     options.pop("enable_progress_bar")
+    clip, accumulate = options.pop("gradient_clip_val"), options.pop("accumulate_grad_batches")
     monitor = Monitor(progress_bar=config.trainer.enable_progress_bar)
     probes = Probes(
         experiment.task,
@@ -147,6 +148,8 @@ def _fit(
             experiment.positions,
             optimizer_maker(config),
             seed=config.seed,
+            accumulate=accumulate,
+            clip=clip,
         ),
         TrainingData(batches(config, experiment), workers=config.data.workers),
         ckpt_path=folder.checkpoint if resume else None,

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from posenc.building import batches, build, optimizer_maker
 from posenc.checkpoint import read_checkpoint
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange
@@ -10,13 +11,15 @@ from posenc.schema import CHOICES
 from posenc.seeding import generator
 from posenc.training.module import AnswerModule
 
+ALONE = {"seed": 3, "accumulate": 1, "clip": None}
+
 
 @pytest.fixture
 def module(built, model_name):
     experiment = built(
         "positions=random", "task=reverse", f"model={model_name}", "model.dropout=0.5"
     )
-    return AnswerModule(experiment.net, experiment.positions, lambda net: None, seed=3)
+    return AnswerModule(experiment.net, experiment.positions, lambda net: None, **ALONE)
 
 
 @pytest.fixture
@@ -24,39 +27,53 @@ def batch(built):
     return built("task=reverse").task.sample(4, 6, generator(0, "batch"))
 
 
-def test_a_step_is_the_loss_of_the_network_on_drawn_ids(module, batch):
+def test_the_loss_is_that_of_the_network_on_drawn_ids(module, batch):
     module.eval()
-    result = module.training_step(batch, 5)
+    loss, logits = module.loss(batch, 5)
     ids = module.positions.train(4, 12, generator(3, "positions", 5))
     net = module.net
     shown = arrange(batch.prompt, batch.answer, ask=net.ask, causal=net.shape.causal)
-    logits = net(shown, ids, 6)
-    assert torch.equal(result["logits"], logits)
-    assert torch.equal(result["loss"], answer_loss(logits, batch.answer, None))
-    assert result["loss"].requires_grad
-    assert not result["logits"].requires_grad
+    assert torch.equal(logits, net(shown, ids, 6))
+    assert torch.equal(loss, answer_loss(logits, batch.answer, None))
 
 
 def test_what_is_not_scored_is_not_learned(module, batch):
     module.eval()
     scored = torch.zeros_like(batch.answer, dtype=torch.bool)
     scored[:, :2] = True
-    loss = module.training_step(batch._replace(scored=scored), 0)["loss"]
-    logits = module.training_step(batch, 0)["logits"]
+    loss, logits = module.loss(batch._replace(scored=scored), 0)
     torch.testing.assert_close(loss, answer_loss(logits[:, :2], batch.answer[:, :2], None))
 
 
-def test_gradients_are_clipped_by_the_norm_of_all_together(module, batch):
-    def norm():
-        parts = [p.grad.norm() for p in module.net.parameters() if p.grad is not None]
-        return torch.stack(parts).norm().item()
-
-    module.training_step(batch, 0)["loss"].backward()
-    free = norm()
-    module.configure_gradient_clipping(None, 2 * free)
-    assert norm() == pytest.approx(free)
-    module.configure_gradient_clipping(None, free / 3)
-    assert norm() == pytest.approx(free / 3, rel=1e-4)
+@pytest.mark.parametrize("accumulate", [1, 3])
+@pytest.mark.parametrize("clip", [None, 0.05])
+def test_training_is_the_loop_that_one_would_write_by_hand(runs, accumulate, clip):
+    settings = (
+        f"trainer.accumulate_grad_batches={accumulate}",
+        f"trainer.gradient_clip_val={'null' if clip is None else clip}",
+        "trainer.max_steps=8", "positions=random",
+    )  # fmt: skip
+    config = runs.config(*settings)
+    experiment = build(config)
+    net, data = experiment.net, batches(config, experiment)
+    optimizer, schedule = optimizer_maker(config)(net)
+    for step in range(8):
+        optimizer.zero_grad()
+        for number in range(accumulate * step, accumulate * (step + 1)):
+            prompt, answer, scored = data[number]
+            tokens = arrange(prompt, answer, ask=net.ask, causal=net.shape.causal)
+            stream = generator(config.seed, "positions", number)
+            ids = experiment.positions.train(len(tokens), tokens.shape[1], stream)
+            loss = answer_loss(net(tokens, ids, answer.shape[1]), answer, scored)
+            (loss / accumulate).backward()
+        if clip is not None:
+            assert torch.nn.utils.clip_grad_norm_(net.parameters(), clip) > clip
+        optimizer.step()
+        schedule.step()
+    kept = read_checkpoint(runs(*settings).checkpoint)
+    assert kept["global_step"] == 8
+    for name, weight in net.state_dict().items():
+        assert torch.equal(kept["state_dict"][f"net.{name}"], weight)
 
 
 @pytest.mark.parametrize("precision", CHOICES["trainer.precision"])
@@ -73,7 +90,7 @@ def test_draws_are_addressed_by_the_number_of_the_batch(module, batch):
     def step(number):
         torch.manual_seed(number + 100)
         module.on_train_batch_start(batch, number)
-        return module.train().training_step(batch, number)["loss"].item()
+        return module.train().loss(batch, number)[0].item()
 
     first = step(0)
     assert step(1) != first
@@ -84,8 +101,8 @@ def test_draws_are_addressed_by_the_number_of_the_batch(module, batch):
 
 def test_without_dropout_the_global_generator_is_left_alone(built, batch):
     experiment = built("positions=random", "task=reverse")
-    module = AnswerModule(experiment.net, experiment.positions, lambda net: None, seed=3)
+    module = AnswerModule(experiment.net, experiment.positions, lambda net: None, **ALONE)
     before = torch.get_rng_state()
     module.on_train_batch_start(batch, 0)
-    module.train().training_step(batch, 0)
+    module.train().loss(batch, 0)
     assert torch.equal(torch.get_rng_state(), before)

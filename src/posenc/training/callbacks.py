@@ -104,8 +104,7 @@ class Interruption(pl.Callback):
         batch_idx: int,
     ) -> None:
         """The moment between two steps; within one, gradients wait that no checkpoint holds."""
-        stepped = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
-        if stepped and self._received is not None:
+        if outputs["stepped"] and self._received is not None:
             self._training = False
             raise Interrupted(128 + self._received)
 

@@ -75,7 +75,7 @@ class Monitor(pl.Callback):
         step, now = trainer.global_step, time.perf_counter()
         metrics = AnswerMetrics().to(outputs["logits"].device)
         metrics.update(outputs["logits"], batch.answer, batch.scored)
-        loss = outputs["loss"].item() * trainer.accumulate_grad_batches
+        loss = outputs["loss"].item()
         if not math.isfinite(loss):
             raise FloatingPointError(f"the loss is {loss} at step {step}: lower optimizer.lr")
         elapsed = now - self._logged_time
