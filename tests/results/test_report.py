@@ -1,3 +1,6 @@
+import io
+import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -6,10 +9,14 @@ from typing import Any
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from posenc.errors import ConfigError
+from posenc.results.legible import Legible
 from posenc.results.reading import read
+from posenc.results.records import fingerprint
 from posenc.results.report import contenders, markdown, runs, shown_lengths
+from posenc.results.variants import variants
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "report.py"
 GOOD = {5: 1.0, 20: 1.0, 25: 0.9, 30: 0.4}
@@ -35,7 +42,7 @@ def test_a_contender_is_the_mean_of_its_fitted_seeds(planted: Planted) -> None:
     rows = pl.DataFrame(
         [*planted(GOOD, seed=0), *planted(BETTER, seed=1), *planted(UNFITTED, seed=2)]
     )
-    [best] = contenders(rows).to_dicts()
+    [best] = contenders(rows, {}).to_dicts()
     assert (best["runs"], best["seeds"], best["fitted"]) == (3, 3, 2)
     # 21..25 fall linearly to .9, 26..30 on to .4; and 1.0 up to 25, then down to .8.
     worse = (sum(1 - 0.02 * k for k in range(1, 6)) + sum(0.9 - 0.1 * k for k in range(1, 6))) / 10
@@ -55,7 +62,7 @@ def test_the_table_reads_best_first_and_marks_what_is_weak(planted: Planted) -> 
         *planted(UNFITTED, seed=0, encoding="none"),
         *planted(BETTER, seed=0, encoding="none", model="decoder"),
     ]
-    text = markdown(pl.DataFrame(rows))
+    text = markdown(pl.DataFrame(rows), {})
     solved = ["1 of 1", "1 (single)", "1.00", "1.00", "0.80", "25", "0.94", "0.50"]
     assert table(text) == [
         ["none *", "decoder", *solved],
@@ -72,30 +79,76 @@ def test_the_table_reads_best_first_and_marks_what_is_weak(planted: Planted) -> 
 
 
 def test_a_strong_table_carries_no_warning(planted: Planted) -> None:
-    text = markdown(pl.DataFrame([*planted(GOOD, seed=0), *planted(GOOD, seed=1)]))
+    text = markdown(pl.DataFrame([*planted(GOOD, seed=0), *planted(GOOD, seed=1)]), {})
     assert not any(word in text for word in ("Single", "none of these runs", "mask", "differ"))
 
 
 def test_one_table_for_every_task_and_trained_length(planted: Planted) -> None:
     rows = planted(GOOD) + planted(GOOD, task="copy") + planted(GOOD, train_max=5, seed=1)
-    titles = [line for line in markdown(pl.DataFrame(rows)).splitlines() if line[:3] == "###"]
+    titles = [line for line in markdown(pl.DataFrame(rows), {}).splitlines() if line[:3] == "###"]
     assert titles == [
-        "### copy, trained to length 20",
-        "### who_bit_whom, trained to length 5",
-        "### who_bit_whom, trained to length 20",
+        "### copy, trained to length 20, tested at 4 lengths up to 30",
+        "### who_bit_whom, trained to length 5, tested at 4 lengths up to 30",
+        "### who_bit_whom, trained to length 20, tested at 4 lengths up to 30",
     ]
+
+
+def test_runs_tested_at_other_lengths_are_never_compared_or_averaged(planted: Planted) -> None:
+    rows = [*planted({20: 1.0, 25: 1.0}), *planted({20: 1.0, 25: 1.0, 30: 0.0}, seed=1)]
+    text = markdown(pl.DataFrame(rows), {})
+    assert [line[:12] for line in text.splitlines() if line[:3] == "###"] == ["### who_bit_"] * 2
+    assert [line[2:6] for line in table(text)] == [
+        ["1 of 1", "1 (single)", "1.00", "1.00"],
+        ["1 of 1", "1 (single)", "1.00", "1.00"],
+    ]
+    assert [line[-2] for line in table(text)] == ["1.00", "0.70"]
 
 
 def test_configurations_of_one_name_are_never_averaged(planted: Planted) -> None:
     rows = planted(GOOD, seed=0, fingerprint="a") + planted(BETTER, seed=1, fingerprint="b")
-    text = markdown(pl.DataFrame(rows))
-    assert [line[0] for line in table(text)] == ["rope [b]", "rope [a]"]
-    assert "settings that the names do not show" in text
+    text = markdown(pl.DataFrame(rows), {"a": "encoding.base=5.0"})
+    assert [line[0] for line in table(text)] == ["rope [b]", "rope [encoding.base=5.0]"]
+    assert "settings in which contenders of one name differ" in text
+
+
+def test_neither_are_runs_that_were_given_other_positions_when_tested(planted: Planted) -> None:
+    random = {"positions": "random", "positions_at_eval": "resample"}
+    rows = [
+        *planted(GOOD, **random),
+        *planted(BETTER, seed=1, **random | {"positions_at_eval": "index"}),
+        *planted(UNFITTED, seed=2, **random, draws=8),
+    ]
+    assert [line[0] for line in table(markdown(pl.DataFrame(rows), {}))] == [
+        "rope + random [positions.at_eval=index, positions.draws=1]",
+        "rope + random [positions.at_eval=resample, positions.draws=1]",
+        "rope + random [positions.at_eval=resample, positions.draws=8]",
+    ]
+
+
+def test_settings_that_tell_variants_apart_come_from_their_runs(tmp_path: Path) -> None:
+    def run(path: Path, **settings: Any) -> Path:
+        names = {group: {"name": "x"} for group in ("task", "model", "positions")}
+        encoding = {"name": "t5", "buckets": 32, "max_distance": 20} | settings
+        text = json.dumps({**names, "encoding": encoding, "seed": 0})
+        folder = path / f"seed0-{fingerprint(json.loads(text))}"
+        folder.mkdir(parents=True)
+        (folder / "config.yaml").write_text(text)
+        return folder
+
+    plain, far, lone = run(tmp_path), run(tmp_path, max_distance=128), run(tmp_path, name="rope")
+    changed, broken = run(tmp_path, buckets=8), run(tmp_path, buckets=4)
+    text = (changed / "config.yaml").read_text()
+    (changed / "config.yaml").write_text(text.replace('"buckets": 8', '"buckets": 16'))
+    (broken / "config.yaml").write_bytes(b"\xff")
+    assert variants([plain, far, lone, changed, broken, tmp_path]) == {
+        plain.name[6:]: "encoding.max_distance=20",
+        far.name[6:]: "encoding.max_distance=128",
+    }
 
 
 def test_one_row_for_every_run(planted: Planted) -> None:
     rows = pl.DataFrame([*planted(GOOD, seed=1), *planted({5: 1.0, 20: 1.0}, seed=0)])
-    first, second = runs(rows).sample(fraction=1, shuffle=True, seed=3).sort("seed").to_dicts()
+    first, second = runs(rows, {}).sample(fraction=1, shuffle=True, seed=3).sort("seed").to_dicts()
     assert (first["seed"], first["score"], first["holds_to"]) == (0, None, 20)
     assert (second["seed"], second["holds_to"], second["label"]) == (1, 25, "rope")
 
@@ -129,7 +182,7 @@ def test_reading_names_every_run_that_it_leaves_out(
     (without_rows / "lengths.csv").unlink()
     (without_run / "run.json").unlink()
     (broken / "run.json").write_text('{"schema": 1, "sta')
-    rows, skipped = read([tmp_path, good])
+    rows, _, skipped = read([tmp_path, good])
     assert rows["seed"].unique().to_list() == [0]
     assert rows["length"].to_list() == list(GOOD)
     assert {folder for folder, _ in skipped} == set(left_out)
@@ -141,7 +194,7 @@ def test_names_that_look_like_numbers_stay_names(
     planted: Planted, write_run: WriteRun, tmp_path: Path
 ) -> None:
     write_run(planted(GOOD, fingerprint="0123e456", encoding="none"))
-    rows, _ = read([tmp_path])
+    rows, *_ = read([tmp_path])
     assert rows.to_dicts() == planted(GOOD, fingerprint="0123e456", encoding="none")
 
 
@@ -188,36 +241,104 @@ def test_by_default_the_script_writes_into_the_first_folder(
     assert (tmp_path / "outputs" / "figure.png").exists()
 
 
-def test_a_missing_column_is_named_with_its_file(
-    planted: Planted, write_run: WriteRun, tmp_path: Path
-) -> None:
-    folder = write_run([{k: v for k, v in row.items() if k != "chance"} for row in planted(GOOD)])
-    result = report(tmp_path)
-    assert result.returncode == 2
-    assert result.stderr.startswith(f"{folder / 'lengths.csv'} lacks the column 'chance'")
-    assert result.stderr.count("\n") == 1
-
-
 @pytest.mark.parametrize(
-    ("text", "message"), [("", "lacks the column 'task'"), (None, "cannot be read")]
+    ("damage", "reason"),
+    [
+        (lambda text: text.replace(",chance,", ",luck,"), "lacks the column 'chance'"),
+        (lambda text: "", "cannot be read"),
+        (lambda text: text.replace(",20,", ",twenty,"), "cannot be read"),
+        (lambda text: text.replace(",7,", f",{2**63},"), "cannot be read"),
+        (lambda text: text.replace("rope", "\xff"), "cannot be read"),
+        (lambda text: "\0\xff" * 99, "lacks the column 'task'"),
+        (lambda text: text[:-20], "not the whole table"),
+        (lambda text: text.splitlines()[0], "not the whole table"),
+        (lambda text: text + text.splitlines()[-1], "not the whole table"),
+        (lambda text: text.replace(",0.4,", ",1.4,"), "not the whole table"),
+        (None, "cannot be read"),
+    ],
 )
-def test_a_broken_table_is_named(
-    planted: Planted, write_run: WriteRun, tmp_path: Path, text: str | None, message: str
+def test_a_damaged_table_is_left_out_by_name_and_the_others_stay(
+    planted: Planted,
+    write_run: WriteRun,
+    tmp_path: Path,
+    damage: Callable[[str], str] | None,
+    reason: str,
 ) -> None:
-    path = write_run(planted(GOOD)) / "lengths.csv"
-    path.write_text(path.read_text().replace(",20,", ",twenty,") if text is None else text)
-    with pytest.raises(ConfigError, match=f"{path} {message}"):
-        read([tmp_path])
+    write_run(planted(GOOD, seed=0))
+    folder = write_run(planted(GOOD, seed=7))
+    path = folder / "lengths.csv"
+    text = path.read_text()
+    path.unlink()
+    if damage is None:
+        path.mkdir()
+    else:
+        path.write_text(damage(text), encoding="latin-1")
+    rows, _, [skipped] = read([tmp_path])
+    assert rows["seed"].unique().to_list() == [0]
+    assert skipped.folder == folder
+    assert skipped.reason.startswith("its lengths.csv")
+    assert reason in skipped.reason
+
+
+def test_a_folder_name_is_no_pattern(planted: Planted, write_run: WriteRun, tmp_path: Path) -> None:
+    write_run(planted(GOOD)).rename(tmp_path / "outputs" / "a[b]*")
+    assert read([tmp_path]).rows.height == len(GOOD)
 
 
 def test_nothing_to_report_is_an_error_of_one_line(
     planted: Planted, write_run: WriteRun, tmp_path: Path
 ) -> None:
     empty = report(tmp_path)
-    assert (empty.returncode, empty.stderr) == (2, f"no finished run below {tmp_path}: train one\n")
+    assert empty.returncode == 2
+    assert empty.stderr == f"error: no finished run below {tmp_path}: train one\n"
     write_run(planted(GOOD), status="running")
     running = report(tmp_path)
     assert running.returncode == 2
     assert running.stderr.splitlines()[0].endswith(": running")
     missing = report(tmp_path / "nowhere")
     assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
+
+
+def test_a_terminal_cuts_no_number(planted: Planted) -> None:
+    curve = {20: 0.123, 25: 0.2, 30: 0.3, 40: 0.4, 50: 0.5}
+    rows = planted(GOOD | curve, positions="random") + planted(curve, train_max=40)
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    console.print(Legible(markdown(pl.DataFrame(rows), {})))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "…" not in shown
+    assert "|" not in shown
+    for number in ("(0.12)", "(0.20)", "(0.30)", "(0.40)", "(0.50)"):
+        assert number in shown
+
+
+@pytest.mark.parametrize("place", ["file", "/dev/null/below", "/proc/nowhere"])
+def test_a_place_that_cannot_be_written_in_is_refused(
+    planted: Planted, write_run: WriteRun, tmp_path: Path, place: str
+) -> None:
+    write_run(planted(GOOD))
+    (tmp_path / "file").touch()
+    refused = report(tmp_path / "outputs", "--out", tmp_path / place)
+    assert (refused.returncode, refused.stdout, refused.stderr.count("\n")) == (2, "", 1)
+    assert refused.stderr.startswith("error: ")
+    assert "--out DIR" in refused.stderr
+
+
+def test_a_reader_that_leaves_and_a_poor_encoding_are_no_error(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    write_run(planted(UNFITTED))
+    command = [sys.executable, str(SCRIPT), str(tmp_path / "outputs")]
+    ascii = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    poor = subprocess.run(command, capture_output=True, text=True, env=ascii)
+    assert poor.returncode == 0
+    assert "| ? |" in poor.stdout
+    reader, writer = os.pipe()
+    os.close(reader)
+    left = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert left.returncode == 1
+    assert "Error" not in left.stderr
+    with open("/dev/full", "w") as full:
+        lost = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert lost.returncode == 2
+    assert lost.stderr.splitlines()[-1] == "error: [Errno 28] No space left on device"

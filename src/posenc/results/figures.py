@@ -4,7 +4,6 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import altair as alt
@@ -12,7 +11,8 @@ import polars as pl
 
 from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order
 from posenc.results.reading import RUN
-from posenc.results.report import contenders, runs
+from posenc.results.report import SETTING, contenders, runs
+from posenc.results.variants import Variants
 
 Chart = TypeVar("Chart", alt.ConcatChart, alt.FacetChart)
 Matrix = Sequence[Sequence[float | None]]
@@ -26,17 +26,18 @@ LEGIBLE = 13
 """Points that a cell needs for a word beside it."""
 
 
-def length_curves(rows: pl.DataFrame) -> alt.ConcatChart:
-    """Exact match against length: a panel for every task and model, a line for every contender.
+def length_curves(rows: pl.DataFrame, variants: Variants) -> alt.ConcatChart:
+    """Exact match against length: a panel for every setting and model, a line for every contender.
 
     A line is the mean over fitted seeds, and faint points are single seeds; unfitted seeds have a
     dotted line of their own. The trained range is shaded and chance is dashed.
     """
-    rows = rows.join(runs(rows).select(*RUN, "label", "fitted"), on=RUN, maintain_order="left")
-    scores = contenders(rows).group_by("label").agg(pl.col("score").mean())
+    scores = contenders(rows, variants).group_by("label").agg(pl.col("score").mean())
     ranked = scores.sort("score", "label", descending=[True, False], nulls_last=True)["label"]
+    found = runs(rows, variants).select(*RUN, "tested", "label", "fitted")
+    rows = rows.join(found, on=RUN, maintain_order="left")
     rows = rows.sort("task", "model", descending=[False, True], maintain_order=True)
-    panels = rows.partition_by("task", "model", "train_max", maintain_order=True)
+    panels = rows.partition_by(*SETTING, "model", maintain_order=True)
     chart = alt.concat(*(_panel(panel, ranked.to_list()) for panel in panels), columns=2)
     return _styled(chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared"))
 
@@ -71,7 +72,7 @@ def _panel(rows: pl.DataFrame, ranked: list[str]) -> alt.LayerChart:
         "label:N",
         title="encoding",
         scale=alt.Scale(domain=ranked, scheme=scheme),
-        legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1),
+        legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3, symbolOpacity=1, labelLimit=0),
     )
     # The better, the wider and the further back, so that a line under another one still shows.
     widths = alt.Scale(domain=[0, max(1, len(ranked) - 1)], range=[3.5, 1.5])
@@ -151,11 +152,6 @@ def png(chart: alt.TopLevelMixin, scale: float = 2) -> bytes:
     buffer = io.BytesIO()
     chart.save(buffer, format="png", scale_factor=scale)
     return buffer.getvalue()
-
-
-def save(chart: alt.TopLevelMixin, path: Path, scale: float = 2) -> None:
-    """Writes the chart as what the path's suffix says: .png or .svg."""
-    chart.save(path, scale_factor=scale)
 
 
 def _cells(count: int, name: str, labels: Sequence[str] | None) -> dict[str, Any]:

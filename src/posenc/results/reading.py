@@ -9,6 +9,7 @@ import polars as pl
 
 from posenc.errors import ConfigError
 from posenc.results.records import COLUMNS, REAL, SCHEMA, WHOLE
+from posenc.results.variants import Variants, variants
 
 RUN = ["task", "model", "encoding", "positions", "seed", "fingerprint"]
 """The columns that tell one run from another."""
@@ -28,40 +29,54 @@ class Skipped(NamedTuple):
     reason: str
 
 
-def read(folders: Iterable[Path]) -> tuple[pl.DataFrame, list[Skipped]]:
-    """The rows of all finished runs below the folders, sorted, and the runs left out.
+class Found(NamedTuple):
+    """The rows of many runs, sorted; how to call variants of one name; and what was left out."""
 
-    A run met twice counts once. Raises ConfigError for a folder that does not exist, a file that
-    is no table of results, and two tables that disagree on one run.
+    rows: pl.DataFrame
+    variants: Variants
+    skipped: list[Skipped]
+
+
+def read(folders: Iterable[Path]) -> Found:
+    """All finished runs below the folders.
+
+    A run met twice counts once. Raises ConfigError for a folder that does not exist and for two
+    tables that disagree on one run.
     """
-    tables, skipped = [pl.DataFrame(schema=TYPES)], []
+    tables, used, skipped = [pl.DataFrame(schema=TYPES)], [], []
     for folder in _run_folders(folders):
-        if reason := _unusable(folder):
-            skipped.append(Skipped(folder, reason))
-        else:
-            tables.append(read_rows(folder / "lengths.csv"))
+        try:
+            _check_finished(folder)
+            tables.append(_read_rows(folder / "lengths.csv"))
+            used.append(folder)
+        except ConfigError as reason:
+            skipped.append(Skipped(folder, str(reason)))
     rows = pl.concat(tables).unique().sort(*RUN, "length")
     clash = rows.filter(pl.struct(*RUN, "length").is_duplicated())
     if not clash.is_empty():
         run = " ".join(f"{key}={clash[key][0]}" for key in RUN)
         raise ConfigError(f"two folders disagree on the run {run}: give only one of them")
-    return rows, skipped
+    return Found(rows, variants(used), skipped)
 
 
-def read_rows(path: Path) -> pl.DataFrame:
-    """One lengths.csv; raises ConfigError, naming file and column, where it is not one."""
+def _read_rows(path: Path) -> pl.DataFrame:
+    """One lengths.csv. Raises ConfigError where it is not the whole table of one run."""
+    mend = "delete it and evaluate the run again"
     try:
-        table = pl.read_csv(path, infer_schema=False)
-    except pl.exceptions.NoDataError:
-        table = pl.DataFrame()
-    for column in COLUMNS:
-        if column not in table.columns:
-            raise ConfigError(f"{path} lacks the column '{column}': evaluate the run again")
-    try:
-        return pl.read_csv(path, schema_overrides=TYPES).select(*TYPES)
-    except pl.exceptions.ComputeError as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"{path} cannot be read ({reason}): evaluate the run again") from error
+        text = path.read_bytes()  # as a path, polars would take [ and * for a pattern
+        header = pl.read_csv(text, infer_schema=False, n_rows=0).columns
+        if missing := [column for column in COLUMNS if column not in header]:
+            raise ConfigError(f"its {path.name} lacks the column '{missing[0]}': {mend}")
+        table = pl.read_csv(text, schema_overrides=TYPES).select(*TYPES)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"its {path.name} cannot be read ({reason}): {mend}") from None
+    whole = table.null_count().sum_horizontal().item() == 0 and (
+        table["exact"].is_between(0, 1).all() and table["length"].is_unique().all()
+    )
+    if not whole or table.n_unique(RUN) != 1:
+        raise ConfigError(f"its {path.name} is not the whole table of one run: {mend}")
+    return table
 
 
 def _run_folders(folders: Iterable[Path]) -> Iterator[Path]:
@@ -74,19 +89,18 @@ def _run_folders(folders: Iterable[Path]) -> Iterator[Path]:
     yield from sorted(found)
 
 
-def _unusable(folder: Path) -> str | None:
-    """Why this folder's rows cannot be used, or None."""
+def _check_finished(folder: Path) -> None:
+    """Raises ConfigError, saying why, where this folder has no result to read."""
     try:
-        run = json.loads((folder / "run.json").read_text())
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         schema, status = run["schema"], run["status"]
     except FileNotFoundError:
-        return "has no run.json"
-    except (ValueError, KeyError, TypeError):
-        return "its run.json cannot be read"
+        raise ConfigError("has no run.json") from None
+    except (OSError, ValueError, KeyError, TypeError):
+        raise ConfigError("its run.json cannot be read") from None
     if schema != SCHEMA:
-        return f"its run.json has schema {schema}, and this version reads {SCHEMA}"
+        raise ConfigError(f"its run.json has schema {schema}, and this version reads {SCHEMA}")
     if status != "finished":
-        return str(status)
+        raise ConfigError(str(status))
     if not (folder / "lengths.csv").exists():
-        return "finished, but has no lengths.csv"
-    return None
+        raise ConfigError("finished, but has no lengths.csv")

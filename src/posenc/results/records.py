@@ -61,12 +61,17 @@ def _digest(settings: Settings) -> str:
     return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
 
 
+def shaping(settings: Settings) -> Settings:
+    """Those that change the trained weights, the seed apart."""
+    return _without(settings, (*EVALUATION_KEYS, *NEUTRAL_KEYS, "seed"))
+
+
 def fingerprint(settings: Settings) -> str:
     """Eight hexadecimal digits that differ wherever the trained weights may, the seed apart.
 
     So the runs of one configuration share it, and what shares it may be averaged over seeds.
     """
-    return _digest(_without(settings, (*EVALUATION_KEYS, *NEUTRAL_KEYS, "seed")))
+    return _digest(shaping(settings))
 
 
 def evaluation_hash(settings: Settings) -> str:
@@ -213,7 +218,7 @@ def _typed(row: dict[str, str]) -> Settings:
     for column in COLUMNS:
         if not row.get(column):
             raise ValueError(f"a row lacks {column}")
-    typed = {
+    typed: Settings = {
         **row,
         **{key: int(row[key]) for key in WHOLE},
         **{key: float(row[key]) for key in REAL},

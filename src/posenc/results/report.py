@@ -1,41 +1,45 @@
 """What many runs say together: one row per run, one row per contender, a table to read."""
 
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from posenc.results import statistics
 from posenc.results.labels import MASK_TELLS_ORDER, MISSING, label, mask_tells_order
 from posenc.results.reading import RUN
+from posenc.results.variants import Variants
 
-SETTING = ["task", "train_max"]
-"""Runs are compared only where both agree."""
+SETTING = ["task", "train_max", "tested"]
+"""Runs are compared only where all agree: a score is a mean over the tested lengths."""
 
-CONTENDER = [*SETTING, "model", "encoding", "positions", "fingerprint"]
+UNNAMED = ["fingerprint", "positions_at_eval", "draws"]
+"""What can differ between contenders of one name."""
+
+CONTENDER = [*SETTING, "model", "encoding", "positions", *UNNAMED]
 """What the seeds of one contender share."""
 
 
-def runs(rows: pl.DataFrame) -> pl.DataFrame:
+def runs(rows: pl.DataFrame, variants: Variants) -> pl.DataFrame:
     """Every run with its train_max, `label`, `fitted`, `score`, `chance` and `holds_to`.
 
-    `chance` is the score of an order-blind guess, so that it can stand beside `score`.
+    `tested` lists its lengths. `chance` is the score of an order-blind guess, so that it can stand
+    beside `score`.
     """
     groups = rows.sort(*RUN, "length").group_by(RUN, maintain_order=True)
+    found = [_run(run) for _, run in groups]
+    _tell_apart(found, variants)
     return pl.DataFrame(
-        [_run(run) for _, run in groups],
-        schema_overrides={"score": pl.Float64, "chance": pl.Float64, "holds_to": pl.Int64},
-    ).with_columns(label=_told_apart)
+        found, schema_overrides={"score": pl.Float64, "chance": pl.Float64, "holds_to": pl.Int64}
+    )
 
 
-_variants = pl.col("fingerprint").n_unique().over(*SETTING, "model", "label")
-_told_apart = (
-    pl.when(_variants > 1).then(pl.format("{} [{}]", "label", "fingerprint")).otherwise("label")
-)
-"""Configurations that differ in other settings than their names show carry their fingerprint."""
-
-
-def _run(rows: pl.DataFrame) -> dict[str, object]:
+def _run(rows: pl.DataFrame) -> dict[str, Any]:
     first = rows.row(0, named=True)
     lengths, exact = rows["length"].to_list(), rows["exact"].to_list()
-    return {key: first[key] for key in [*RUN, "train_max"]} | {
+    return {key: first[key] for key in [*RUN, *UNNAMED, "train_max"]} | {
+        "tested": " ".join(map(str, lengths)),
         "label": label(first["encoding"], first["positions"]),
         "fitted": statistics.fitted(exact, rows["in_range"].to_list()),
         "score": statistics.score(lengths, exact, first["train_max"]),
@@ -44,7 +48,28 @@ def _run(rows: pl.DataFrame) -> dict[str, object]:
     }
 
 
-def contenders(rows: pl.DataFrame) -> pl.DataFrame:
+def _tell_apart(found: list[dict[str, Any]], variants: Variants) -> None:
+    """Adds to the labels of contenders of one name the settings in which they differ."""
+    values = defaultdict(set)
+    for run in found:
+        for column in UNNAMED:
+            values[_name(run), column].add(run[column])
+    for run, name in zip(found, map(_name, found), strict=True):
+        own = variants.get(run["fingerprint"], run["fingerprint"])
+        words = [own, f"positions.at_eval={run['positions_at_eval']}"]
+        words.append(f"positions.draws={run['draws']}")
+        differing = [
+            word for word, key in zip(words, UNNAMED, strict=True) if len(values[name, key]) > 1
+        ]
+        if differing:
+            run["label"] += f" [{', '.join(differing)}]"
+
+
+def _name(run: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(run[key] for key in ("task", "train_max", "model", "encoding", "positions"))
+
+
+def contenders(rows: pl.DataFrame, variants: Variants) -> pl.DataFrame:
     """One row per contender, best first in each setting; its numbers come from fitted runs only.
 
     An unfitted run is counted, never averaged. `held` is the median of holds_to, the lower one of
@@ -53,7 +78,7 @@ def contenders(rows: pl.DataFrame) -> pl.DataFrame:
     fitted = pl.col("fitted")
     score = pl.col("score").filter(fitted)
     return (
-        runs(rows)
+        runs(rows, variants)
         .group_by(*CONTENDER, "label")
         .agg(
             runs=pl.len(),
@@ -70,17 +95,18 @@ def contenders(rows: pl.DataFrame) -> pl.DataFrame:
             "score",
             "model",
             "label",
-            descending=[False, False, True, False, False],
+            descending=[False, False, False, True, False, False],
             nulls_last=True,
         )
     )
 
 
-def markdown(rows: pl.DataFrame) -> str:
+def markdown(rows: pl.DataFrame, variants: Variants) -> str:
     """A Markdown table for every setting, best contender first, and what its marks mean."""
+    exact = _mean_exact(rows, variants)
     return "\n\n".join(
-        _table(table, rows.join(table, on=CONTENDER, how="semi"))
-        for _, table in contenders(rows).group_by(SETTING, maintain_order=True)
+        _table(table, exact)
+        for _, table in contenders(rows, variants).group_by(SETTING, maintain_order=True)
     )
 
 
@@ -92,11 +118,11 @@ def shown_lengths(lengths: list[int], train_max: int) -> list[int]:
     return trained + [beyond[(k + 1) * len(beyond) // count - 1] for k in range(count)]
 
 
-def _table(table: pl.DataFrame, rows: pl.DataFrame) -> str:
-    task, train_max = table.row(0)[:2]
-    lengths = shown_lengths(sorted(rows["length"].unique()), train_max)
-    exact = _mean_exact(rows)
-    at = [f"at {length}" for length in lengths]
+def _table(table: pl.DataFrame, exact: Mapping[tuple[Any, ...], str]) -> str:
+    task, train_max, tested = table.select(SETTING).row(0)
+    lengths = list(map(int, tested.split()))
+    shown = shown_lengths(lengths, train_max)
+    at = [f"at {length}" for length in shown]
     head = ["encoding", "model", "fitted", "seeds", *at, "holds to", "score", "chance"]
     body = [
         [
@@ -104,7 +130,7 @@ def _table(table: pl.DataFrame, rows: pl.DataFrame) -> str:
             row["model"],
             f"{row['fitted']} of {row['runs']}",
             "1 (single)" if row["seeds"] == 1 else str(row["seeds"]),
-            *(exact.get((row["model"], row["label"], length), MISSING) for length in lengths),
+            *(exact[*(row[key] for key in CONTENDER), length] for length in shown),
             str(row["held"] or MISSING),
             _spread(row),
             _number(row["chance"]),
@@ -112,24 +138,25 @@ def _table(table: pl.DataFrame, rows: pl.DataFrame) -> str:
         for row in table.iter_rows(named=True)
     ]
     rule = ["---"] * 4 + ["---:"] * (len(head) - 4)
-    title = f"### {task}, trained to length {train_max}"
+    many = f"{len(lengths)} lengths up to " if len(lengths) > 1 else ""
+    title = f"### {task}, trained to length {train_max}, tested at {many}{lengths[-1]}"
     return "\n".join([title, "", *map(_line, [head, rule, *body]), *_notes(table)])
 
 
-def _mean_exact(rows: pl.DataFrame) -> dict[tuple[str, str, int], str]:
-    """(model, label, length) -> mean exact match of the fitted runs; in parentheses of all, if none
+def _mean_exact(rows: pl.DataFrame, variants: Variants) -> dict[tuple[Any, ...], str]:
+    """(*CONTENDER, length) -> mean exact match of the fitted runs; in parentheses of all, if none
     is fitted."""
     fitted = pl.col("fitted")
     means = (
-        rows.join(runs(rows).select(*RUN, "label", "fitted"), on=RUN)
-        .with_columns(counted=fitted.any().over("model", "label"))
+        rows.join(runs(rows, variants).select(*RUN, "tested", "fitted"), on=RUN)
+        .with_columns(counted=fitted.any().over(CONTENDER))
         .filter(fitted | ~pl.col("counted"))
-        .group_by("model", "label", "length", "counted")
+        .group_by(*CONTENDER, "length", "counted")
         .agg(pl.col("exact").mean())
     )
     return {
-        (model, name, length): _number(mean) if counted else f"({_number(mean)})"
-        for model, name, length, counted, mean in means.iter_rows()
+        tuple(key): _number(mean) if counted else f"({_number(mean)})"
+        for *key, counted, mean in means.iter_rows()
     }
 
 
@@ -148,7 +175,10 @@ def _notes(table: pl.DataFrame) -> list[str]:
     if any(map(mask_tells_order, table["model"], table["encoding"])):
         notes.append(f"\\*: {MASK_TELLS_ORDER}.")
     if any(label.endswith("]") for label in table["label"]):
-        notes.append("[...]: the fingerprint of settings that the names do not show.")
+        notes.append(
+            "[...]: settings in which contenders of one name differ; their fingerprint, where no "
+            "config.yaml tells them."
+        )
     return ["", "  \n".join(notes)]
 
 
