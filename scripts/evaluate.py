@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from posenc.cli import MENDABLE, one_line_errors
+from posenc.console import forgiving_output
 from posenc.reopen import arguments, reopen
 
 
@@ -25,7 +26,7 @@ def main(given: list[str]) -> None:
 
     from posenc.building import build
     from posenc.results.terminal import print_run
-    from posenc.run import evaluate
+    from posenc.scoring import evaluate
 
     torch.set_num_threads(config.threads)
     with folder.locked():
@@ -35,8 +36,8 @@ def main(given: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if {"-h", "--help"} & set(sys.argv):
-        print(__doc__)
-        sys.exit()
-    with one_line_errors(*MENDABLE):
-        main(sys.argv[1:])
+    with one_line_errors(*MENDABLE, OSError), forgiving_output():
+        if {"-h", "--help"} & set(sys.argv):
+            print(__doc__)
+        else:
+            main(sys.argv[1:])

@@ -8,6 +8,7 @@ Prints what the network answers, how sure it is, and which tokens it looked at.
 import sys
 
 from posenc.cli import MENDABLE, one_line_errors
+from posenc.console import forgiving_output
 from posenc.reopen import arguments, reopen
 
 
@@ -27,8 +28,8 @@ def main(given: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    if {"-h", "--help"} & set(sys.argv):
-        print(__doc__)
-        sys.exit()
-    with one_line_errors(*MENDABLE):
-        main(sys.argv[1:])
+    with one_line_errors(*MENDABLE, OSError), forgiving_output():
+        if {"-h", "--help"} & set(sys.argv):
+            print(__doc__)
+        else:
+            main(sys.argv[1:])
