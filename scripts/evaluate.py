@@ -31,7 +31,9 @@ def main(given: list[str]) -> None:
     torch.set_num_threads(config.threads)
     with folder.locked():
         rows, seen = evaluate(config, build(config), folder)
-    print_run(rows, folder=folder.path, outputs=Path(config.outputs), seen=seen)
+    moved = not folder.path.is_relative_to(config.outputs)
+    outputs = folder.path if moved else Path(config.outputs)
+    print_run(rows, folder=folder.path, outputs=outputs, seen=seen)
     print(f"rows        {folder.path / folder.rows_name(asdict(config))}")
 
 

@@ -1,14 +1,18 @@
 """A finished run can be asked again, as itself; what would be another network is refused."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
 from command_line import TINY, Ended, only_run, rows, run
 from omegaconf import OmegaConf
 
 import posenc.run
+import posenc.scoring
 from posenc.errors import ConfigError
 from posenc.reopen import reopen
 from posenc.results.records import RunFolder
@@ -25,7 +29,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def folder(trained: Path, tmp_path: Path) -> Path:
     """A copy of a finished run, as somebody else may have sent it."""
-    return Path(shutil.copytree(trained, tmp_path / "run"))
+    return Path(shutil.copytree(trained, tmp_path / trained.name))
 
 
 def evaluate(*arguments: str) -> Ended:
@@ -51,7 +55,7 @@ def test_reopened_run_has_the_settings_it_was_made_with(folder: Path):
 def test_first_evaluation_is_shown_again_without_computing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(posenc.run, "by_length", None)
+    monkeypatch.setattr(posenc.scoring, "by_length", None)
     ended = evaluate(f"run={folder}")
     assert ended.code == 0
     assert str(folder / "lengths.csv") in ended.out
@@ -76,7 +80,7 @@ def test_other_evaluation_is_kept_beside_the_first_and_reused(
     (new,) = folder.glob("lengths-*.csv")
     assert rows(new)[-1][column] == value
     assert (folder / "lengths.csv").read_bytes() == first
-    monkeypatch.setattr(posenc.run, "by_length", None)
+    monkeypatch.setattr(posenc.scoring, "by_length", None)
     again = evaluate(f"run={folder}", asked)
     assert again.code == 0
     assert str(new) in again.out
@@ -151,6 +155,9 @@ TAMPERED = {
     "setting of another version": ("  span: 2048", "  span: 2048\n  sorted: 1", "positions.sorted"),
     "missing key": ("  span: 2048\n", "", "positions.span"),
     "no yaml": ("threads: 1", "threads: [1", "config.yaml"),
+    "another network": ("  dropout: 0.0", "  dropout: 0.1", "config.yaml is that of seed0-"),
+    "another seed": ("\nseed: 0", "\nseed: 1", "config.yaml is that of seed1-"),
+    "no text": ("threads: 1", "threads: \udcff", "config.yaml"),
     "interpolation": ("threads: 1", "threads: ${oc.env:SECRET}", "threads"),
 }
 
@@ -161,7 +168,7 @@ def test_settings_that_this_version_cannot_stand_for_are_refused(kind: str, fold
     file = folder / "config.yaml"
     text = file.read_text()
     assert before in text
-    file.write_text(text.replace(before, after))
+    file.write_bytes(text.replace(before, after).encode(errors="surrogateescape"))
     assert named in refusal(f"run={folder}", "length.test=30")
 
 
@@ -176,6 +183,45 @@ def test_missing_settings_or_checkpoint_are_refused_by_their_path(folder: Path):
     assert str(folder / "checkpoints" / "last.ckpt") in refusal(f"run={folder}", "eval.seed=3")
     (folder / "config.yaml").unlink()
     assert str(folder / "config.yaml") in refusal(f"run={folder}")
+
+
+def test_folder_may_be_moved_but_not_renamed(folder: Path):
+    other = folder.rename(folder.parent / "mine")
+    assert f"{other}/config.yaml is that of {folder.name}" in refusal(f"run={other}")
+    back = other.rename(folder)
+    assert evaluate(f"run={back}").code == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "part"),
+    [
+        (lambda state: {}, "holds no state_dict"),
+        (lambda state: {"state_dict": [1]}, "holds no state_dict"),
+        (lambda state: {"state_dict": {"net.norm": 1}}, "holds no state_dict"),
+        (lambda state: {"state_dict": dict(list(state.items())[1:])}, "has shape None"),
+        (lambda state: {"state_dict": state | {"net.b": torch.ones(3)}}, "b has shape (3,)"),
+        (lambda state: {"state_dict": {k: v[:1] for k, v in state.items()}}, "has shape (1,"),
+    ],
+)
+def test_checkpoint_of_something_else_is_refused(
+    change: Callable[[dict[str, Any]], dict[str, Any]], part: str, folder: Path
+):
+    path = folder / "checkpoints" / "last.ckpt"
+    torch.save(change(torch.load(path, weights_only=True)["state_dict"]), path)
+    line = refusal(f"run={folder}", "eval.seed=3")
+    assert part in line
+    assert "overwrite=true" in line
+
+
+@pytest.mark.parametrize("file", ["run.json", "lengths.csv", "config.yaml"])
+def test_damaged_files_are_named(file: str, folder: Path):
+    path = folder / file
+    content = path.read_bytes()
+    for damaged in (content[: len(content) // 2], b"\xff\x00" * 50, None):
+        path.unlink()
+        path.mkdir() if damaged is None else path.write_bytes(damaged)
+        assert str(path) in refusal(f"run={folder}")
+    path.rmdir()
 
 
 def test_run_in_use_is_refused(folder: Path):

@@ -8,6 +8,8 @@ from torch import nn
 
 from posenc.errors import ConfigError
 
+MEND = "overwrite=true of train.py trains the run from the start"
+
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """A checkpoint as plain containers and tensors; no code in it is ever run.
@@ -15,15 +17,30 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     Raises ConfigError where the file is missing or is no such checkpoint.
     """
     try:
-        return dict(torch.load(path, map_location="cpu", weights_only=True))
+        checkpoint = dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:
         reason = str(error).partition("\n")[0] or type(error).__name__
-        raise ConfigError(
-            f"{path}: {reason} (overwrite=true trains the run from the start)"
-        ) from None
+        raise ConfigError(f"{path}: {reason} ({MEND})") from None
+    weights = checkpoint.get("state_dict")
+    if not isinstance(weights, dict) or not all(map(torch.is_tensor, weights.values())):
+        raise ConfigError(f"{path}: holds no state_dict of tensors ({MEND})")
+    return checkpoint
 
 
 def load_weights(net: nn.Module, checkpoint: dict[str, Any]) -> None:
-    """Puts the weights of a training checkpoint into a network of the same configuration."""
-    weights = checkpoint["state_dict"]
-    net.load_state_dict({name.removeprefix("net."): value for name, value in weights.items()})
+    """Puts the weights of a training checkpoint into a network of the same configuration.
+
+    Raises ConfigError where they are those of another network.
+    """
+    weights = {
+        str(key).removeprefix("net."): each for key, each in checkpoint["state_dict"].items()
+    }
+    own = net.state_dict()
+    for name in own | weights:
+        shapes = [tuple(each[name].shape) if name in each else None for each in (own, weights)]
+        if shapes[0] != shapes[1]:
+            raise ConfigError(
+                f"checkpoint: {name} has shape {shapes[1]}, and in this network {shapes[0]}: "
+                f"it belongs to another run ({MEND})"
+            )
+    net.load_state_dict(weights)

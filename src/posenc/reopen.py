@@ -1,14 +1,15 @@
 """A run folder made into objects again, for scripts that look at a finished run."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from posenc.errors import ConfigError
-from posenc.results.records import EVALUATION_KEYS, RunFolder
+from posenc.results.records import EVALUATION_KEYS, RunFolder, leaf
 from posenc.schema import Config, load
 
 CHANGEABLE = (*EVALUATION_KEYS, "threads")
@@ -36,7 +37,8 @@ def arguments(given: Sequence[str], own: Sequence[str]) -> tuple[dict[str, str],
 def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
     """The settings of a finished run, with changes such as `length.test=200`, and its folder.
 
-    Raises ConfigError where there is no finished run, or where a change would be another network.
+    Raises ConfigError where there is no finished run, where a change would be another network, and
+    where the settings are no longer those that the folder is named after.
     """
     folder = RunFolder(Path(path).resolve())
     status = folder.status().get("status")
@@ -51,8 +53,21 @@ def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
         wanted = OmegaConf.from_dotlist(list(changes))
     except YAMLError:
         raise ConfigError(f"'{' '.join(changes)}' cannot be read: write key=value") from None
+    file = folder.path / "config.yaml"
     try:
-        config = OmegaConf.merge(OmegaConf.load(folder.path / "config.yaml"), wanted)
-    except (OSError, YAMLError, OmegaConfBaseException) as error:
-        raise ConfigError(f"{folder.path}/config.yaml: {error}") from None
+        saved = OmegaConf.load(file)
+        if not isinstance(saved, DictConfig):
+            raise ValueError("holds no settings")
+        own = leaf(asdict(load(saved)))
+    except (OSError, ValueError, YAMLError, OmegaConfBaseException) as error:
+        raise ConfigError(f"{file}: {error}") from None
+    if folder.path.name != own:
+        raise ConfigError(
+            f"{file} is that of {own}: restore the file if it was changed, or the name of its "
+            "folder if that was"
+        )
+    try:
+        config = OmegaConf.merge(saved, wanted)
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{' '.join(changes)}: {error}") from None
     return load(OmegaConf.to_container(config)), folder  # type: ignore[arg-type]

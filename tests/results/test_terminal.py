@@ -15,14 +15,15 @@ CURVE = {5: 1.0, 20: 0.98, 25: 0.9, 40: 0.5}
 def shown(planted: Callable[..., Any]) -> Callable[..., str]:
     def show(
         exact: dict[int, float] = CURVE,
-        folder: str = "f",
+        folder: Path = Path("f"),
         seen: dict[int, float] | None = None,
+        width: int = 80,
         **columns: Any,
     ) -> str:
-        console = Console(file=io.StringIO(), width=80, highlight=False)
+        console = Console(file=io.StringIO(), width=width, highlight=False)
         print_run(
             planted(exact, **columns),
-            folder=Path(folder),
+            folder=folder,
             outputs=Path("out puts"),
             seen=seen or {},
             console=console,
@@ -100,11 +101,21 @@ def test_one_seed_is_no_result(shown: Callable[..., str]) -> None:
     assert "One seed is not a result: compare several, `-m seed=0,1,2`" in shown()
 
 
-def test_paths_and_commands_can_be_copied(shown: Callable[..., str]) -> None:
-    folder = "/a/rather/long/path" * 8
-    lines = shown(folder=folder).splitlines()
-    assert f"run folder  {folder}" in lines
-    assert "look at it  tensorboard --logdir 'out puts'" in lines
+def test_paths_and_commands_can_be_copied(shown: Callable[..., str], tmp_path: Path) -> None:
+    folder = tmp_path / ("a/rather/long/path/" * 8)
+    folder.mkdir(parents=True)
+    assert f"run folder  {folder}" in shown(folder=folder).splitlines()
+    assert "tensorboard" not in shown(folder=folder), "there is nothing to look at"
+    (folder / "events.out.tfevents.1").touch()
+    assert "look at it  tensorboard --logdir 'out puts'" in shown(folder=folder).splitlines()
+
+
+@pytest.mark.parametrize("width", [20, 50])
+def test_a_narrow_terminal_cuts_no_number(shown: Callable[..., str], width: int) -> None:
+    columns = {"token_accuracy": 0.75, "model": "decoder"}
+    wide, narrow = shown(**columns), shown(width=width, **columns)
+    for length in CURVE:
+        assert cells(narrow, length) == cells(wide, length)
 
 
 def test_names_are_no_markup(shown: Callable[..., str]) -> None:

@@ -15,6 +15,9 @@ from posenc.results.labels import MASK_TELLS_ORDER, MISSING, label, mask_tells_o
 
 Row = Mapping[str, Any]
 
+WIDEST = 200
+"""More columns than any table takes."""
+
 
 def print_run(
     rows: Sequence[Row],
@@ -32,7 +35,9 @@ def print_run(
     rows = sorted(rows, key=lambda row: row["length"])
     many_tokens = any(row["token_accuracy"] != row["exact"] for row in rows)
     console.print()
-    console.print(_table(rows, many_tokens))
+    table = _table(rows, many_tokens)
+    table.width = console.measure(table, options=console.options.update(width=WIDEST)).maximum
+    console.print(table, crop=False)  # a narrow terminal breaks lines, and cuts no number
     console.print(_findings(rows, many_tokens), "")
     if overlap := _overlap(rows, seen):
         console.print(overlap)
@@ -40,6 +45,8 @@ def print_run(
         console.print(Text(warning, style="yellow"))
     # Paths and commands stay on one line, whatever the width, so that they can be copied.
     console.print(Text(f"\nrun folder  {_from_here(folder)}"), soft_wrap=True)
+    if not any(folder.glob("events.out.*")):
+        return
     command = f"tensorboard --logdir {shlex.quote(str(_from_here(outputs)))}"
     console.print(Text(f"look at it  {command}"), soft_wrap=True)
     console.print(Text("            (set Smoothing to 0 there: it bends curves)", style="dim"))
@@ -65,7 +72,7 @@ def _table(rows: Sequence[Row], many_tokens: bool) -> Table:
         forced = ",\nteacher-forced" if first["model"] == "decoder" else ""
         columns += [f"token accuracy{forced}", "token\nchance"]
     for column in columns:
-        table.add_column(column, justify="right" if column else "left")
+        table.add_column(column, justify="right" if column else "left", no_wrap=True)
     for row, following in zip(rows, [*rows[1:], None], strict=True):
         low, high = statistics.wilson(round(row["exact"] * row["n"]), row["n"])
         cells = [f"{low:.3f}–{high:.3f}", f"{row['chance']:.3f}"]
