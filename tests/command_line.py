@@ -57,7 +57,9 @@ def started(*arguments: str, cwd: Path) -> Iterator[subprocess.Popen[str]]:
     """train.py in a process of its own, with its output in `cwd`/output; killed at the end."""
     command = [sys.executable, str(PROJECT / "train.py"), *arguments]
     with (cwd / "output").open("w") as output:
-        process = subprocess.Popen(command, cwd=cwd, stdout=output, stderr=output, text=True)
+        process = subprocess.Popen(
+            command, cwd=cwd, stdout=output, stderr=output, text=True, start_new_session=True
+        )
     try:
         yield process
     finally:

@@ -1,5 +1,6 @@
 """A run is done once: repeated it is skipped, broken off it goes on, asked anew it only answers."""
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,13 @@ from typing import Any
 import pytest
 import torch
 from command_line import TINY, Ended, only_run, rows, run, runs, status
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import posenc
 import posenc.run
+import posenc.scoring
+from posenc.errors import Interrupted
+from posenc.model.transformer import Transformer
 from posenc.results.records import COLUMNS, RunFolder
 from posenc.tasks.who_bit_whom import WhoBitWhom
 
@@ -114,7 +119,7 @@ def test_other_evaluation_of_a_finished_run_is_kept_beside_the_first(
         assert rows(new)[-1][column] == value
     assert (folder / "lengths.csv").read_bytes() == first
     assert runs(tmp_path) == [folder]
-    monkeypatch.setattr(posenc.run, "by_length", None)
+    monkeypatch.setattr(posenc.scoring, "by_length", None)
     assert train("positions=random", "length.test=40").code == 0
 
 
@@ -160,11 +165,84 @@ def test_failure_to_evaluate_anew_leaves_a_finished_run_finished(
 ):
     train()
     folder = only_run(tmp_path)
-    monkeypatch.setattr(posenc.run, "by_length", None)
+    monkeypatch.setattr(posenc.scoring, "by_length", None)
     assert train("length.test=30").code == 1
     monkeypatch.undo()
     assert status(folder)["status"] == "finished"
     assert train("length.test=30").code == 0
+
+
+def test_result_outlives_whatever_stops_its_printing(
+    train, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    def stopped(*_: Any, **__: Any) -> None:
+        raise Interrupted(143)
+
+    monkeypatch.setattr(posenc.run, "print_run", stopped)
+    assert train().code == 143
+    assert status(only_run(tmp_path))["status"] == "finished"
+
+
+def test_failure_is_told_even_where_no_status_can_be_written(
+    train, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    write = RunFolder.write_status
+
+    def full(self: RunFolder, **changes: Any) -> None:
+        if changes.get("status") == "failed":
+            raise OSError("No space left on device")
+        write(self, **changes)
+
+    break_at(3, monkeypatch, RuntimeError("spoilt"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RunFolder, "write_status", full)
+        ended = train()
+    assert ended.code == 1
+    assert "RuntimeError: spoilt" in ended.err.splitlines()[-1]
+    assert "No space left" in ended.out
+
+
+def test_weights_that_answer_nan_are_no_result(
+    train, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    forward = Transformer.forward
+
+    def spoilt(self: Transformer, *given: Any) -> torch.Tensor:
+        logits = forward(self, *given)
+        return logits if self.training or given[0].shape[1] < 24 else logits * math.nan
+
+    monkeypatch.setattr(Transformer, "forward", spoilt)
+    ended = train()
+    assert ended.code == 1
+    assert "the loss is nan at length 24" in ended.err
+    folder = only_run(tmp_path)
+    assert status(folder)["status"] == "failed"
+    assert not (folder / "lengths.csv").exists()
+
+
+def test_tensorboard_gets_the_length_curve_once_however_often_it_is_tried(
+    train, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    def broken(*_: Any, **__: Any) -> None:
+        raise Interrupted(143)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(posenc.run, "publish", broken)
+        assert train("logger=tensorboard").code == 143
+    assert status(only_run(tmp_path))["status"] == "finished"
+    for _ in range(2):
+        assert train("logger=tensorboard").code == 0
+    events = EventAccumulator(str(only_run(tmp_path))).Reload()
+    curve = events.Scalars("length_generalization/exact")
+    assert [event.step for event in curve] == [5, 10, 15, 20, 24]
+    assert [event.step for event in events.Scalars("train/loss")] == [6]
+
+
+def test_slurm_is_asked_for_nothing(train, monkeypatch: pytest.MonkeyPatch):
+    for variable in ("SLURM_NTASKS", "SLURM_NTASKS_PER_NODE"):
+        monkeypatch.setenv(variable, "4")
+    monkeypatch.setenv("SLURM_JOB_NAME", "sweep")
+    assert train().code == 0
 
 
 def test_checkpoint_that_would_run_code_is_refused_unread(train, tmp_path: Path):

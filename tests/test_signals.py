@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,9 @@ from command_line import TINY, only_run, run, started, status, wait_until
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import posenc.run
+import posenc.scoring
 from posenc.results.records import RunFolder
+from posenc.schema import PROJECT
 from posenc.training.data import TrainingData
 
 STEPS = 300
@@ -119,23 +123,46 @@ def test_signal_before_training_has_begun_leaves_the_checkpoint_alone(
 def test_signal_during_evaluation_keeps_the_trained_network(
     number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    by_length, before = posenc.run.by_length, signal.getsignal(number)
+    by_length, before = posenc.scoring.by_length, signal.getsignal(number)
 
     def stopped(*arguments: Any, **settings: Any) -> Any:
         os.kill(os.getpid(), number)
         return by_length(*arguments, **settings)
 
-    monkeypatch.setattr(posenc.run, "by_length", stopped)
+    monkeypatch.setattr(posenc.scoring, "by_length", stopped)
     assert run(*TINY, f"outputs={tmp_path}").code == 128 + number
     folder = RunFolder(only_run(tmp_path))
     assert status(folder.path)["status"] == "interrupted"
     assert checkpoint(folder)["global_step"] == 6
     assert signal.getsignal(number) is before
 
-    monkeypatch.setattr(posenc.run, "by_length", by_length)
+    monkeypatch.setattr(posenc.scoring, "by_length", by_length)
     monkeypatch.setattr(posenc.run, "_fit", None)
     assert run(*TINY, f"outputs={tmp_path}").code == 0
     assert status(folder.path)["status"] == "finished"
+
+
+def test_signal_to_workers_too_is_no_failure(tmp_path: Path):
+    outputs = tmp_path / "outputs"
+    endless = (*TINY, "trainer.max_steps=1000000", "checkpoint.every=5", "data.workers=2")
+    with started(*endless, f"outputs={outputs}", cwd=tmp_path) as process:
+        wait_until(lambda: list(outputs.rglob("last.ckpt")), process)
+        os.killpg(process.pid, signal.SIGTERM)
+        assert process.wait(timeout=60) == 143
+    assert status(only_run(outputs))["status"] == "interrupted"
+
+
+def test_run_goes_on_when_nobody_reads_what_it_prints(tmp_path: Path):
+    command = [sys.executable, str(PROJECT / "train.py"), *TINY, f"outputs={tmp_path}"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert "started" in process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1
+    assert status(only_run(tmp_path))["status"] == "finished"
 
 
 def test_run_that_is_going_on_is_refused_to_a_second_process(tmp_path: Path):

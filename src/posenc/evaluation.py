@@ -1,5 +1,6 @@
 """How well a network answers at each length: a pure function of the network and a seed."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,7 @@ def by_length(
 
     Every network is therefore asked the same problems. The network comes back in the mode, train
     or eval, in which it was given, and no random numbers but the function's own are drawn.
+    Raises FloatingPointError where the loss is not finite: such answers are no answers.
     """
     was_training = net.training
     net.eval()
@@ -71,4 +73,6 @@ def _at(
             own_ids = (ids if len(ids) == 1 else ids[part]).to(device)
             metrics.update(net(inputs, own_ids, answers), answer, scored)
     scores = {name: value.item() for name, value in metrics.compute().items()}
+    if not math.isfinite(scores["loss"]):
+        raise FloatingPointError(f"the loss is {scores['loss']} at length {length}")
     return LengthScore(length=length, n=samples, **scores)

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 @contextmanager
 def kept_log(path: Path) -> Iterator[None]:
     """Copies everything that is logged into the run folder."""
-    handler = logging.FileHandler(path)
+    handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.getLogger().addHandler(handler)
     try:
@@ -35,23 +35,30 @@ def kept_log(path: Path) -> Iterator[None]:
 @contextmanager
 def kept_status(folder: RunFolder) -> Iterator[None]:
     """However the run ends, run.json says so. A finished run stays finished."""
-    done = folder.status().get("status") == "finished"
     try:
         yield
     except Interrupted:
-        if not done:
-            folder.write_status(status="interrupted")
+        _mark(folder, "interrupted")
         logger.warning("interrupted: the same command goes on from here (%s)", folder.path)
         raise
     except ConfigError:
         if folder.status().get("status") == "running":
-            folder.write_status(status="failed", traceback=traceback.format_exc())
+            _mark(folder, "failed", traceback=traceback.format_exc())
         raise
     except (Exception, SystemExit) as error:
-        if not done:
-            folder.write_status(status="failed", traceback=traceback.format_exc())
+        _mark(folder, "failed", traceback=traceback.format_exc())
         logger.exception("the run failed")
         raise RunFailed(f"{type(error).__name__}: {error} (traceback in {folder.path})") from error
+
+
+def _mark(folder: RunFolder, status: str, **details: Any) -> None:
+    """Nothing is written on a full disk, which must not hide what went wrong first."""
+    if folder.status().get("status") == "finished":
+        return
+    try:
+        folder.write_status(status=status, **details)
+    except OSError as error:
+        logger.error("run.json still says what it said before: %s", error)
 
 
 def circumstances(threads: int) -> dict[str, Any]:

@@ -5,31 +5,29 @@ import math
 import warnings
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytorch_lightning as pl
 import torch
 from omegaconf import OmegaConf
+from pytorch_lightning.plugins.environments import LightningEnvironment
 from rich.console import Console
 
 from posenc.building import batches, build, optimizer_maker
 from posenc.checkpoint import load_weights, read_checkpoint
-from posenc.evaluation import LengthScore, by_length
 from posenc.experiment import Experiment
 from posenc.recording import circumstances, kept_log, kept_status
 from posenc.results import statistics
 from posenc.results.records import RunFolder, evaluation_hash, identity
 from posenc.results.terminal import print_run
 from posenc.schema import Config
+from posenc.scoring import Row, evaluate, score
 from posenc.training.callbacks import Interruption, LastCheckpoint, Probes
 from posenc.training.dashboard import EventLog, publish
 from posenc.training.data import TrainingData
 from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
-from posenc.training.overlap import seen_in_training
 
 logger = logging.getLogger(__name__)
-Row = dict[str, Any]
 
 
 def train(config: Config) -> float:
@@ -48,30 +46,37 @@ def train(config: Config) -> float:
     with folder.locked(), interruption.handling_signals():
         if config.overwrite:
             folder.clear()
-        with kept_log(folder.path / "train.log"), kept_status(folder):
-            if folder.status().get("status") == "finished":
-                _say_how_it_was_made(config, folder)
-            else:
-                _train(config, experiment, folder, interruption)
-            rows, seen = evaluate(config, experiment, folder)
-            with (folder.path / "train.log").open("a") as log:
-                for console in (Console(highlight=False), Console(file=log, width=100)):
-                    print_run(
-                        rows,
-                        folder=folder.path,
-                        outputs=Path(config.outputs),
-                        seen=seen,
-                        console=console,
-                    )
+        with kept_log(folder.path / "train.log"):
+            with kept_status(folder):
+                rows, seen = _rows(config, experiment, folder, interruption)
+            _print(config, folder, rows, seen)
     exact = [row["exact"] for row in rows]
-    score = statistics.score([row["length"] for row in rows], exact, config.length.train)
-    return math.nan if score is None else score
+    mean = statistics.score([row["length"] for row in rows], exact, config.length.train)
+    return math.nan if mean is None else mean
+
+
+def _rows(
+    config: Config, experiment: Experiment, folder: RunFolder, interruption: Interruption
+) -> tuple[list[Row], dict[int, float]]:
+    """Does what is still to be done; returns what `evaluate` does."""
+    log = None
+    if folder.status().get("status") == "finished":
+        _say_how_it_was_made(config, folder)
+    else:
+        log = _train(config, experiment, folder, interruption)
+    rows, seen = evaluate(config, experiment, folder)
+    if config.logger.name == "tensorboard" and not folder.status().get("published"):
+        try:
+            _publish(config, experiment, folder, log or EventLog(str(folder.path), purge_step=None))
+        except Exception:
+            logger.exception("TensorBoard lacks the pictures of this run; its rows are complete")
+    return rows, seen
 
 
 def _train(
     config: Config, experiment: Experiment, folder: RunFolder, interruption: Interruption
-) -> None:
-    """Fits, or goes on fitting, then evaluates and records."""
+) -> EventLog | None:
+    """Fits, or goes on fitting, then evaluates and records; returns where it logged."""
     settings = asdict(config)
     state = read_checkpoint(folder.checkpoint) if folder.checkpoint.exists() else None
     step = 0 if state is None else state["global_step"]
@@ -94,17 +99,13 @@ def _train(
             trained_steps=config.trainer.max_steps - step,
             tokens_per_second=round(monitor.tokens / monitor.seconds),
         )
-    rows = _evaluate(config, experiment, folder, "lengths.csv")
-    if log is not None:
-        try:
-            _publish(config, experiment, log, rows)
-        except Exception:
-            logger.exception("TensorBoard lacks the pictures of this run; its rows are complete")
+    score(config, experiment, folder, "lengths.csv")
     folder.write_status(
         status="finished",
         evaluation=evaluation_hash(settings),
         parameters=sum(parameter.numel() for parameter in experiment.net.parameters()),
     )
+    return log
 
 
 def _fit(
@@ -130,6 +131,7 @@ def _fit(
     trainer = pl.Trainer(
         **options,
         devices=1,
+        plugins=[LightningEnvironment()],  # also under SLURM, whose ranks would be asked for
         logger=log or False,
         callbacks=[
             monitor,
@@ -158,21 +160,6 @@ def _fit(
     return monitor
 
 
-def evaluate(
-    config: Config, experiment: Experiment, folder: RunFolder
-) -> tuple[list[Row], dict[int, float]]:
-    """The rows of a finished run, computed and kept where this evaluation was never asked for.
-
-    With them comes the share of the test prompts, by length, that training had met.
-    """
-    name = folder.rows_name(asdict(config))
-    rows = folder.read_rows(name)
-    if not rows:
-        load_weights(experiment.net, read_checkpoint(folder.checkpoint))
-        rows = _evaluate(config, experiment, folder, name)
-    return rows, folder.seen_in_training(name)
-
-
 def _say_how_it_was_made(config: Config, folder: RunFolder) -> None:
     before, now = folder.status(), circumstances(config.threads)
     changed = [
@@ -186,36 +173,23 @@ def _say_how_it_was_made(config: Config, folder: RunFolder) -> None:
         logger.info("  %s", change)
 
 
-def _evaluate(config: Config, experiment: Experiment, folder: RunFolder, name: str) -> list[Row]:
-    """Evaluates at every length and writes the rows."""
-    experiment.net.to("cuda" if config.trainer.accelerator == "gpu" else "cpu")
-    asked = {"samples": config.eval.samples, "seed": config.eval.seed}
-    lengths = experiment.evaluated
-    scores = by_length(experiment.net, experiment.task, experiment.positions, lengths, **asked)
-    rows = [_row(config, experiment, score) for score in scores]
-    count = config.trainer.max_steps * config.trainer.accumulate_grad_batches
-    seen = seen_in_training(batches(config, experiment), count, lengths=lengths, **asked)
-    folder.write_seen_in_training(name, seen)
-    folder.write_rows(name, rows)
-    return rows
+def _print(config: Config, folder: RunFolder, rows: list[Row], seen: dict[int, float]) -> None:
+    """The result, into train.log and to whoever watches."""
+    with (folder.path / "train.log").open("a", encoding="utf-8") as log:
+        for console in (Console(file=log, width=100), Console(highlight=False)):
+            print_run(
+                rows,
+                folder=folder.path,
+                outputs=Path(config.outputs),
+                seen=seen,
+                console=console,
+            )
 
 
-def _row(config: Config, experiment: Experiment, score: LengthScore) -> Row:
-    chance = experiment.task.chance(score.length)
-    return {
-        **identity(asdict(config)),
-        "train_max": config.length.train,
-        "in_range": config.length.min <= score.length <= config.length.train,
-        **asdict(score),
-        "chance": chance.exact,
-        "token_chance": chance.token,
-        "positions_at_eval": config.positions.get("at_eval", config.positions["name"]),
-        "draws": experiment.positions.draws,
-        "eval_seed": config.eval.seed,
-    }
-
-
-def _publish(config: Config, experiment: Experiment, log: EventLog, rows: list[Row]) -> None:
+def _publish(config: Config, experiment: Experiment, folder: RunFolder, log: EventLog) -> None:
+    """Shows a finished run in TensorBoard, once."""
+    load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+    rows = folder.read_rows("lengths.csv")
     lengths, exact = [row["length"] for row in rows], [row["exact"] for row in rows]
     final = {
         "final/in_range_exact": statistics.trained_mean(exact, [r["in_range"] for r in rows]),
@@ -235,3 +209,4 @@ def _publish(config: Config, experiment: Experiment, log: EventLog, rows: list[R
         final={name: value for name, value in final.items() if value is not None},
         seed=config.eval.seed,
     )
+    folder.write_status(published=True)

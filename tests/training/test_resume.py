@@ -107,7 +107,7 @@ def test_the_rate_goes_on(runs, at_batch):
 
 def test_a_run_that_had_trained_to_the_end_only_evaluates(runs, monkeypatch, trained_on):
     with monkeypatch.context() as patch:
-        patch.setattr("posenc.run._evaluate", lambda *_: crash())
+        patch.setattr("posenc.run.score", lambda *_: crash())
         with pytest.raises(RunFailed):
             runs()
     assert len(trained_on) == 60

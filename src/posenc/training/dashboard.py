@@ -26,15 +26,17 @@ READABLE = 12
 """The length up to which problems are shown, where so short ones are trained."""
 POSITIONS = 64
 """Positions in the pictures of an encoding, and the most tokens in one of attention."""
+LAYERS = 4
+"""Layers whose attention is drawn: the first, the last, and some between."""
 
 
 class EventLog(TensorBoardLogger):
     """TensorBoard events in the run folder itself, which makes one run in TensorBoard's list.
 
-    `purge_step` is the step from which a resumed run writes again.
+    `purge_step` is the step from which a resumed run writes again, None where training is over.
     """
 
-    def __init__(self, folder: str, *, purge_step: int) -> None:
+    def __init__(self, folder: str, *, purge_step: int | None) -> None:
         super().__init__(
             folder, name="", version="", default_hp_metric=False, purge_step=purge_step
         )
@@ -91,10 +93,18 @@ def _portrait(experiment: Experiment, seed: int) -> tuple[str, dict[str, NDArray
     if tokens <= POSITIONS:
         seen = arrange(sample.prompt[:1], given[:1], ask=net.ask, causal=net.shape.causal)
         symbols = [(*task.vocabulary.symbols, "?")[token] for token in seen[0].tolist()]
-        for layer, weights in enumerate(watch, start=1):
-            charts[f"attention/layer{layer}"] = attention_picture(weights[0], symbols, layer)
+        for layer in _spread(len(watch), LAYERS):
+            weights, name = watch[layer - 1][0], f"{layer} of {len(watch)}"
+            charts[f"attention/layer{layer}"] = attention_picture(weights, symbols, name)
     text = _markdown(sample, given, task.vocabulary)
     return text, {tag: _pixels(chart) for tag, chart in charts.items()}
+
+
+def _spread(there: int, most: int) -> list[int]:
+    """At most so many of 1, ..., there: evenly spread, from the first to the last."""
+    if there <= most:
+        return list(range(1, there + 1))
+    return [1 + round(k * (there - 1) / (most - 1)) for k in range(most)]
 
 
 def _pixels(chart: alt.FacetChart) -> NDArray[np.uint8]:

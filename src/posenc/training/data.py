@@ -65,7 +65,7 @@ class TrainingData(pl.LightningDataModule):
             batch_size=None,
             sampler=BatchNumbers(start),
             num_workers=self.workers,
-            worker_init_fn=_leave_ctrl_c_to_the_trainer,
+            worker_init_fn=_leave_signals_to_the_trainer,
         )
 
     def transfer_batch_to_device(
@@ -77,6 +77,7 @@ class TrainingData(pl.LightningDataModule):
         return Sample(prompt.to(device), answer.to(device), scored)
 
 
-def _leave_ctrl_c_to_the_trainer(worker: int) -> None:
-    """A terminal sends it to workers too, and their death would pass for a failure of the run."""
+def _leave_signals_to_the_trainer(worker: int) -> None:
+    """Whoever stops a run often signals its workers too, whose death would pass for a failure."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)

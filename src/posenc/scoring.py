@@ -1,0 +1,58 @@
+"""What a run answers at each length: computed once, kept in its folder, read back after that."""
+
+from dataclasses import asdict
+from typing import Any
+
+from posenc.building import batches
+from posenc.checkpoint import load_weights, read_checkpoint
+from posenc.evaluation import LengthScore, by_length
+from posenc.experiment import Experiment
+from posenc.results.records import RunFolder, identity
+from posenc.schema import Config
+from posenc.training.overlap import seen_in_training
+
+Row = dict[str, Any]
+
+
+def evaluate(
+    config: Config, experiment: Experiment, folder: RunFolder
+) -> tuple[list[Row], dict[int, float]]:
+    """The rows of a finished run, computed and kept where this evaluation was never asked for.
+
+    With them comes the share of the test prompts, by length, that training had met.
+    """
+    name = folder.rows_name(asdict(config))
+    rows = folder.read_rows(name)
+    if not rows:
+        load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+        rows = score(config, experiment, folder, name)
+    return rows, folder.seen_in_training(name)
+
+
+def score(config: Config, experiment: Experiment, folder: RunFolder, name: str) -> list[Row]:
+    """Evaluates at every length and writes the rows into the file of that name."""
+    experiment.net.to("cuda" if config.trainer.accelerator == "gpu" else "cpu")
+    asked = {"samples": config.eval.samples, "seed": config.eval.seed}
+    lengths = experiment.evaluated
+    scores = by_length(experiment.net, experiment.task, experiment.positions, lengths, **asked)
+    rows = [_row(config, experiment, found) for found in scores]
+    count = config.trainer.max_steps * config.trainer.accumulate_grad_batches
+    seen = seen_in_training(batches(config, experiment), count, lengths=lengths, **asked)
+    folder.write_seen_in_training(name, seen)
+    folder.write_rows(name, rows)
+    return rows
+
+
+def _row(config: Config, experiment: Experiment, found: LengthScore) -> Row:
+    chance = experiment.task.chance(found.length)
+    return {
+        **identity(asdict(config)),
+        "train_max": config.length.train,
+        "in_range": config.length.min <= found.length <= config.length.train,
+        **asdict(found),
+        "chance": chance.exact,
+        "token_chance": chance.token,
+        "positions_at_eval": config.positions.get("at_eval", config.positions["name"]),
+        "draws": experiment.positions.draws,
+        "eval_seed": config.eval.seed,
+    }
