@@ -9,6 +9,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from posenc.errors import RunFailed
+from posenc.training.dashboard import _spread
 
 SETTINGS = (
     "logger=tensorboard", "trainer.accumulate_grad_batches=2", "trainer.log_every_n_steps=3",
@@ -127,3 +128,10 @@ def test_a_run_is_one_entry_of_the_list(broken):
     assert {file.parent for file in files} == {broken.path}
     assert len(files) == 2  # one for each process
     assert not list(broken.path.rglob("hparams.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("there", "drawn"), [(1, [1]), (4, [1, 2, 3, 4]), (5, [1, 2, 4, 5]), (24, [1, 9, 16, 24])]
+)
+def test_of_many_layers_some_are_drawn_from_the_first_to_the_last(there, drawn):
+    assert _spread(there, 4) == drawn

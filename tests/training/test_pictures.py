@@ -61,6 +61,21 @@ def test_a_bias_is_drawn_head_by_head(built):
         }
 
 
+def test_many_heads_and_channels_make_no_larger_picture(built):
+    bias = encoding_pictures(
+        built("encoding=alibi", "model.width=80", "model.heads=40").net.encoding, T
+    )["bias"]
+    assert list(matrices(bias)) == [f"head {head}" for head in range(1, 9)]
+    assert bias.title == "added to the logits, the first 8 of 40 heads"
+    table = encoding_pictures(built("encoding=learned", "model.width=512").net.encoding, T)["table"]
+    (cells,) = matrices(table).values()
+    assert cells.keys() == full(T, 128)
+    assert table.title == "added to the embedding, the first 128 of 512 channels"
+    attention = attention_picture(torch.ones(64, 1, 3), ["a", "b", "?"], layer="1 of 2")
+    assert len(matrices(attention)) == 8
+    assert attention.title == "attention, layer 1 of 2, the first 8 of 64 heads"
+
+
 def test_similarity_is_one_on_the_diagonal(built):
     (cells,) = matrices(
         encoding_pictures(built("encoding=sinusoidal").net.encoding, T)["similarity"]
@@ -89,7 +104,7 @@ def test_drawing_changes_nothing(encoding_name, built):
 def test_attention_is_drawn_with_the_tokens_it_belongs_to(asking):
     symbols = ["the", "dog", 'bit"', "the", "?"]
     weights = torch.randn(2, asking, 5, generator=torch.Generator().manual_seed(0)).softmax(-1)
-    chart = attention_picture(weights, symbols, layer=3)
+    chart = attention_picture(weights, symbols, layer="3 of 24")
     panels = matrices(chart)
     assert panels.keys() == {"head 1", "head 2"}
     for maps, cells in zip(weights, panels.values(), strict=True):
@@ -101,4 +116,4 @@ def test_attention_is_drawn_with_the_tokens_it_belongs_to(asking):
     labels = {axis: encoding[axis]["axis"]["labelExpr"] for axis in "xy"}
     assert labels["x"] == f"{json.dumps(symbols)}[datum.value]"
     assert labels["y"] == f"{json.dumps(symbols[-asking:])}[datum.value]"
-    assert "layer 3" in json.dumps(chart.to_dict()["title"])
+    assert "layer 3 of 24" in json.dumps(chart.to_dict()["title"])

@@ -10,6 +10,11 @@ from torch.nn.functional import cosine_similarity
 from posenc.encodings.base import Encoding
 from posenc.results.figures import heat_map
 
+HEADS = 8
+"""Heads in one picture."""
+CHANNELS = 128
+"""Channels in the picture of what is added; the similarity beside it is that of all."""
+
 
 @torch.inference_mode()
 def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetChart]:
@@ -21,10 +26,10 @@ def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetCha
     if added.any():
         similarity = cosine_similarity(added[:, None], added[None], dim=-1)
         pictures["table"] = heat_map(
-            {"": added.tolist()},
+            {"": added[:, :CHANNELS].tolist()},
             rows="position",
             columns="channel",
-            title="added to the embedding",
+            title="added to the embedding" + _shown("channels", CHANNELS, shape.width),
             signed=True,
         )
         pictures["similarity"] = heat_map(
@@ -52,24 +57,28 @@ def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetCha
             _by_head(bias[0]),
             rows="query position",
             columns="key position",
-            title="added to the logits",
+            title="added to the logits" + _shown("heads", HEADS, shape.heads),
             signed=True,
         )
     return pictures
 
 
 def _by_head(maps: Tensor) -> Mapping[str, list[list[float]]]:
-    """(H,Q,T) -> a titled matrix for each head."""
-    return {f"head {head}": matrix.tolist() for head, matrix in enumerate(maps, start=1)}
+    """(H,Q,T) -> a titled matrix for each of the first heads."""
+    return {f"head {head}": matrix.tolist() for head, matrix in enumerate(maps[:HEADS], start=1)}
 
 
-def attention_picture(weights: Tensor, symbols: Sequence[str], layer: int) -> alt.FacetChart:
-    """(H,Q,T) weights of a layer over named tokens, the last Q of which ask."""
+def _shown(things: str, most: int, there: int) -> str:
+    return f", the first {most} of {there} {things}" if there > most else ""
+
+
+def attention_picture(weights: Tensor, symbols: Sequence[str], layer: str) -> alt.FacetChart:
+    """(H,Q,T) weights of a layer, say "3 of 4", over named tokens, the last Q of which ask."""
     return heat_map(
         _by_head(weights),
         rows="asks",
         columns="is looked at",
-        title=f"attention, layer {layer}",
+        title=f"attention, layer {layer}" + _shown("heads", HEADS, len(weights)),
         row_labels=symbols[-weights.shape[1] :],
         column_labels=symbols,
     )
