@@ -14,6 +14,8 @@ from posenc.seeding import generator
 
 LISTED = 4
 """Symbols listed with their probabilities."""
+COLUMN = 24
+"""Characters that a layer takes: a number, a bar, and space."""
 ALIKE = 1e-4
 """Two distributions that nowhere differ by more count as the same."""
 
@@ -65,7 +67,7 @@ def show(experiment: Experiment, text: str, *, title: str) -> None:
         return
     gap = (first.probabilities - second.probabilities).abs().max().item()
     if gap > ALIKE:
-        console.print(f"\nThe two orders are told apart: probabilities differ by up to {gap:.3f}.")
+        console.print(f"\nThe two orders are told apart: probabilities differ by up to {gap:.3g}.")
         return
     console.print(f"\nThe two orders give the same distribution (differences up to {gap:.0e}).")
     console.print(_why(experiment, same_answer=first.right == second.right))
@@ -75,22 +77,31 @@ def _print(console: Console, experiment: Experiment, reply: Reply) -> None:
     vocabulary = experiment.task.vocabulary
     said = reply.probabilities.argmax(dim=-1).tolist()
     verdict = "[green]right[/]" if said == reply.right else "[red]wrong[/]"
-    sure = reply.probabilities[0].max().item()
+    sure = reply.probabilities.amax(dim=-1).prod().item()
     console.print(f"\n[bold]{vocabulary.decode(reply.prompt)}[/]")
     console.print(f"  answers {vocabulary.decode(said)}, {sure:.0%} sure: {verdict}")
+    if len(said) > 1:
+        console.print("  the first token:")
     likeliest = reply.probabilities[0].topk(min(LISTED, len(vocabulary)))
     for share, token in zip(*map(Tensor.tolist, likeliest), strict=True):
         console.print(f"    {vocabulary.symbols[token]:<10} {share:.3f} {_bar(share)}")
+    symbols = [vocabulary.symbols[token] for token in reply.prompt]
+    slots = ["?"] * len(reply.right) if not experiment.net.shape.causal else ["?"]
+    layers = list(enumerate(reply.attention, start=1))
+    aside = max(1, console.width // COLUMN - 1)
+    for first in range(0, len(layers), aside):
+        _print_attention(console, [*symbols, *slots], dict(layers[first : first + aside]))
+
+
+def _print_attention(console: Console, symbols: list[str], layers: dict[int, Tensor]) -> None:
     table = Table(
         box=None, padding=(0, 1), title="attention from ?, mean over heads", title_justify="left"
     )
-    table.add_column("to")
-    for layer in range(1, len(reply.attention) + 1):
-        table.add_column(f"in layer {layer}", min_width=22)
-    symbols = [vocabulary.symbols[token] for token in reply.prompt]
-    slots = ["?"] * len(reply.right) if not experiment.net.shape.causal else ["?"]
-    for place, symbol in enumerate([*symbols, *slots]):
-        shares = [looked[place].item() for looked in reply.attention]
+    table.add_column("to", overflow="fold")
+    for layer in layers:
+        table.add_column(f"in layer {layer}", width=COLUMN - 2)
+    for place, symbol in enumerate(symbols):
+        shares = [looked[place].item() for looked in layers.values()]
         table.add_row(symbol, *(f"{share:.2f} {_bar(share)}" for share in shares))
     console.print(table)
 

@@ -1,0 +1,110 @@
+"""What scripts/show.py says of a trained network, and what it refuses."""
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from command_line import TINY, Ended, only_run, run
+
+import posenc.showing
+from posenc.schema import PROJECT
+
+SENTENCE = "the man bit the old dog"
+
+
+def trained(outputs: Path, *choices: str) -> Path:
+    assert run(*TINY, f"outputs={outputs}", *choices).code == 0
+    return only_run(outputs)
+
+
+@pytest.fixture(scope="module")
+def biting(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return trained(tmp_path_factory.mktemp("outputs"))
+
+
+@pytest.fixture(scope="module")
+def copying(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    outputs = tmp_path_factory.mktemp("outputs")
+    return trained(outputs, "task=copy", "model=decoder", "model.layers=5", "encoding=none")
+
+
+def show(folder: Path, prompt: str, *others: str) -> Ended:
+    return run(f"run={folder}", f"prompt={prompt}", *others, script="scripts/show.py")
+
+
+def test_both_orders_are_shown_with_their_answers_and_attention(biting: Path) -> None:
+    out = show(biting, SENTENCE).out
+    assert f"\n{SENTENCE}\n" in out
+    assert "\nthe dog bit the old man\n" in out
+    tables = out.split("attention from ?")[1:]
+    assert len(tables) == 2
+    for table in tables:
+        rows = re.findall(r"^ (\S+) +(\d\.\d\d)[ █]+(\d\.\d\d)", table, re.MULTILINE)
+        assert [row[0] for row in rows][-1] == "?"
+        for layer in (1, 2):
+            assert sum(float(row[layer]) for row in rows) == pytest.approx(1, abs=0.05)
+
+
+def test_layers_that_do_not_fit_aside_follow_below_and_cut_no_number(copying: Path) -> None:
+    out = show(copying, "1 2 3").out
+    heads = [re.findall(r"in layer (\d)", line) for line in out.splitlines() if "in layer" in line]
+    assert heads == [["1", "2"], ["3", "4"], ["5"]] * 2
+    assert "…" not in out
+
+
+def test_how_sure_it_is_counts_every_token_of_the_answer(copying: Path) -> None:
+    out = show(copying, "1 2 3").out
+    first = float(re.findall(r"the first token:\n +\S+ +([\d.]+)", out)[0])
+    sure = int(re.findall(r"(\d+)% sure", out)[0]) / 100
+    assert sure < first**2
+
+
+@pytest.mark.parametrize(
+    ("gap", "words"),
+    [
+        (0.5, "differ by up to 0.5."),
+        (3e-4, "differ by up to 0.0003."),
+        (0, "the same distribution"),
+    ],
+)
+def test_small_differences_are_told_exactly(
+    gap: float, words: str, biting: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, steps = posenc.showing.reply, iter((0, gap))
+    monkeypatch.setattr(
+        posenc.showing,
+        "reply",
+        lambda *given: replace(
+            reply(*given), probabilities=torch.tensor([[next(steps), *[0.2] * 9]])
+        ),
+    )
+    assert words in show(biting, SENTENCE).out
+
+
+@pytest.mark.parametrize(
+    ("prompt", "part"),
+    [("", "empty"), ("the cow", "cow"), ("the the", "no answer"), ("the man bit " * 200, "answer")],
+)
+def test_prompt_without_an_answer_is_refused(prompt: str, part: str, biting: Path) -> None:
+    ended = show(biting, prompt)
+    assert (ended.code, ended.out) == (2, "")
+    assert re.fullmatch(f"error: .*{part}.*\n", ended.err)
+
+
+def test_a_poor_encoding_and_a_reader_that_leaves_are_no_error(biting: Path) -> None:
+    script = str(PROJECT / "scripts" / "show.py")
+    command = [sys.executable, script, f"run={biting}", f"prompt={SENTENCE}"]
+    poor = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    shown = subprocess.run(command, env=poor, capture_output=True, text=True)
+    assert shown.returncode == 0
+    assert "0.1" in shown.stdout
+    reader, writer = os.pipe()
+    os.close(reader)
+    left = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (left.returncode, left.stderr) == (1, "")
