@@ -240,13 +240,6 @@ def test_use_leaves_no_trace(encoding):
     torch.testing.assert_close(state(), before, atol=0, rtol=0)
 
 
-def test_no_weight_or_buffer_is_sized_by_a_sequence(name):
-    encoding = build(name, ENCODER)
-    settings = [value for value in PLAIN[name].values() if isinstance(value, int)]
-    for key, value in [*encoding.named_parameters(), *encoding.named_buffers()]:
-        assert max(value.shape, default=0) <= max(ENCODER.width, *settings, 0), key
-
-
 def test_copies_and_pickles_compute_the_same(encoding):
     arguments = (rows_of_ids(), *content(encoding.shape))
     expected = outputs(encoding, *arguments)

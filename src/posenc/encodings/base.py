@@ -9,14 +9,17 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from posenc.errors import ConfigError
 from posenc.shapes import Shape
 
 
 class Encoding(nn.Module):
     """A positional encoding, built as `Encoding(shape, **its_own_settings)`.
 
-    Ids are integer tensors of shape (1 or B, T). Queries and keys bring ids of their own, because
-    the last layer of a network asks only where something is to be answered: Q <= T.
+    Ids are tensors of shape (1 or B, T), integers unless a source of positions draws real ones and
+    `real_ids` allows it. They are never negative, may repeat, and may come in any order. Queries
+    and keys bring ids of their own, because the last layer of a network asks only where something
+    is to be answered: Q <= T.
     """
 
     per_layer = False
@@ -25,9 +28,24 @@ class Encoding(nn.Module):
     max_length: int | None = None
     """Rows of a table that ends; None where every id is defined."""
 
+    real_ids = True
+    """Whether ids may be real numbers; False where they choose rows of a table."""
+
+    causal_only = False
+    """Whether theory defines it only where nobody looks ahead; then any other shape is refused."""
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
+        if self.causal_only and not shape.causal:
+            name = type(self).__module__.rpartition(".")[2]
+            raise ConfigError(f"encoding={name} is defined for causal models alone: model=decoder")
         self.shape = shape
+
+    def share(self, first: "Encoding") -> None:
+        """Takes over from the first layer's instance what all layers share, where each has its own.
+
+        Called on every later one, right after it was made.
+        """
 
     def does_nothing(self) -> bool:
         """Whether every hook is left as it is here, so that positions go unmarked."""
