@@ -112,6 +112,7 @@ def test_change_that_belongs_to_training_is_refused(change: str, folder: Path):
         ([], ["run=", "missing"]),
         (["length.test=30"], ["run=", "missing"]),
         (["run"], ["'run'", "key=value"]),
+        (["=run"], ["'=run'", "key=value"]),
         (["run=/no/such/run"], ["run=/no/such/run", "there is no run"]),
     ],
 )
@@ -222,6 +223,12 @@ def test_damaged_files_are_named(file: str, folder: Path):
         path.mkdir() if damaged is None else path.write_bytes(damaged)
         assert str(path) in refusal(f"run={folder}")
     path.rmdir()
+
+
+def test_link_to_itself_is_no_run(tmp_path: Path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    assert "there is no run" in refusal(f"run={loop}")
 
 
 def test_run_in_use_is_refused(folder: Path):

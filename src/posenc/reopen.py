@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from os.path import realpath
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -22,7 +23,7 @@ def arguments(given: Sequence[str], own: Sequence[str]) -> tuple[dict[str, str],
     others = []
     for argument in given:
         key, equals, value = argument.partition("=")
-        if not equals:
+        if not key or not equals:
             raise ConfigError(f"'{argument}': write key=value")
         if key in own:
             found[key] = value
@@ -40,7 +41,7 @@ def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
     Raises ConfigError where there is no finished run, where a change would be another network, and
     where the settings are no longer those that the folder is named after.
     """
-    folder = RunFolder(Path(path).resolve())
+    folder = RunFolder(Path(realpath(path)))
     status = folder.status().get("status")
     if status != "finished":
         found = f"the run is {status}, not finished" if status else "there is no run"

@@ -148,6 +148,13 @@ def test_unreadable_status_is_refused_by_its_path(folder: RunFolder, content: by
         folder.status()
 
 
+@pytest.mark.parametrize("seen", [[1], {"lengths.csv": 1}, {"lengths.csv": {"5": "x"}}])
+def test_damaged_shares_are_refused_by_their_path(folder: RunFolder, seen: Any):
+    folder.write_status(seen_in_training=seen)
+    with pytest.raises(ConfigError, match=r"run\.json: seen_in_training="):
+        folder.seen_in_training("lengths.csv")
+
+
 ROW = dict.fromkeys(COLUMNS, "x") | {
     "seed": 0, "train_max": 20, "length": 25, "in_range": False, "n": 16, "exact": 1 / 3,
     "token_accuracy": 0.1 + 0.2, "loss": 1e-9, "chance": 0.5, "token_chance": 0.5, "draws": 1,

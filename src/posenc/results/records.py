@@ -171,8 +171,12 @@ class RunFolder:
 
     def seen_in_training(self, name: str) -> dict[int, float]:
         """Length -> share of the prompts behind a file of rows that training had met."""
-        shares = self.status().get("seen_in_training", {}).get(name, {})
-        return {int(length): share for length, share in shares.items()}
+        shares = self.status().get("seen_in_training", {})
+        try:
+            return {int(length): float(share) for length, share in shares.get(name, {}).items()}
+        except (AttributeError, TypeError, ValueError):
+            path = self.path / "run.json"
+            raise ConfigError(f"{path}: seen_in_training={shares} maps no lengths") from None
 
     def write_seen_in_training(self, name: str, shares: dict[int, float]) -> None:
         """Keeps them beside those of other files of rows."""
