@@ -44,7 +44,7 @@ def main() -> None:
         (out / "results.csv").write_text(rows.write_csv(), encoding="utf-8")
         (out / "figure.png").write_bytes(picture)
     except OSError as error:
-        raise ConfigError(f"{error}: name a folder to write in, --out DIR") from None
+        raise ConfigError(f"--out {out}: {error}; name a folder to write in") from None
     text = markdown(rows, variants)
     if sys.stdout.isatty():
         Console().print(Legible(text))

@@ -27,6 +27,10 @@ def test_score_is_level_up_to_the_first_point_where_none_is_trained() -> None:
     assert score([4, 6], [0.8, 0.2], 2) == pytest.approx((0.8 + 0.8 + 0.5 + 0.2) / 4)
 
 
+def test_score_takes_no_longer_for_longer_lengths() -> None:
+    assert score([20, 10**15], [1.0, 0.0], 20) == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize("lengths", [[], [5], [5, 20]])
 def test_no_score_without_a_longer_length(lengths: list[int]) -> None:
     assert score(lengths, [1.0] * len(lengths), 20) is None

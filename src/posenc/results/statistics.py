@@ -29,12 +29,14 @@ def score(lengths: Sequence[int], values: Sequence[float], train_max: int) -> fl
         return None
     if points[0][0] > train_max:
         points.insert(0, (train_max, points[0][1]))
-    curve = [
-        low + (high - low) * (length - left) / (right - left)
-        for (left, low), (right, high) in pairwise(points)
-        for length in range(max(left, train_max) + 1, right + 1)
-    ]
-    return sum(curve) / len(curve)
+    total, count = 0.0, 0
+    for (left, low), (right, high) in pairwise(points):
+        first = max(left, train_max) + 1
+        number = max(0, right - first + 1)
+        at_first = low + (high - low) * (first - left) / (right - left)
+        total += number * (at_first + high) / 2  # the mean of a line is that of its ends
+        count += number
+    return total / count
 
 
 def holds_to(lengths: Sequence[int], exact: Sequence[float]) -> int | None:
