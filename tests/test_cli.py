@@ -7,8 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line import TINY, only_run, run, status
+from command_line import TINY, only_run, run, runs, status
 
+import posenc
 from posenc import cli
 from posenc.schema import CONFIGS, PROJECT, choices
 
@@ -37,8 +38,37 @@ TYPED_WRONG = {
     "encoding=learned,none": ["encoding=learned,none", "-m"],
     "task='copy,reverse'": ["task=copy,reverse", "-m"],
     "seed=0,1": ["seed=0,1", "-m"],
+    "-m seed=0,1 --foo": ["--foo", "--help"],
+    "--cfg foo": ["--cfg", "'foo'", "'job'"],
+    "--seed=3": ["--seed=3", "write seed=3"],
+    "--model.width 32": ["--model.width", "write model.width=VALUE"],
+    "seed=range(3)": ["seed=range(3)", "-m"],
+    "encoding=[rope,none]": ["encoding=", "-m"],
     "seed": ["'seed'", "key=value"],
+    "=5": ["'=5'", "key=value"],
     "a=b=c": ["'a=b=c'", "key=value"],
+    "outputs=/tmp/é": ["outputs=/tmp/é", '''"outputs='/tmp/é'"'''],
+    "+seed=3": ["+seed=3", "write seed=3"],
+    "+encoding=rope": ["+encoding=rope", "write encoding=rope"],
+    "~eval.lengths": ["~eval.lengths", "write eval.lengths="],
+    "~encoding=foo": ["~encoding", "write encoding="],
+    "model=???": ["model=???", "write model="],
+    "seed=???": ["seed=???", "int"],
+    "positions=random positions.at_eval=???": ["positions.at_eval", "missing"],
+    "model={foo:5}": ["model.foo", "heads"],
+    "length=[1,2]": ["length=[1,2]", "min, train, test"],
+    "SEED=3": ["SEED", "'seed'"],
+    "hydra=null": ["hydra=null", "leave it out"],
+    "hydra.foo=3": ["hydra.foo", "--cfg hydra"],
+    "hydra.verbose=5": ["hydra.verbose=5", "leave it out"],
+    "hydra.job.chdir=maybe": ["hydra.job.chdir=maybe", "bool"],
+    "hydra.job.chdir=true": ["hydra.job.chdir=true", "leave it out"],
+    "hydra.sweeper.max_batch_size=1": ["hydra.sweeper.max_batch_size=1", "leave it out"],
+    "optimizer.betas={a:1}": ["optimizer.betas={a:1}", "list[float]"],
+    "optimizer.betas=[0.9,{a:1}]": ["optimizer.betas=[0.9, {'a': 1}]", "list[float]"],
+    "eval.lengths=[[5]]": ["eval.lengths=[[5]]", "list[int]"],
+    "eval.lengths=[5,500]": ["eval.lengths=[5, 500]", "length.test=500"],
+    "outputs=": ["outputs=", "folder"],
     "model.width=abc": ["model.width=abc", "int"],
     "model.width=64.0": ["model.width=64.0", "int"],
     "encoding.base=abc": ["encoding.base=abc", "float"],
@@ -46,7 +76,7 @@ TYPED_WRONG = {
     "seed=${sede}": ["seed:", "'sede'"],
     "model.width=30": ["model.width=30", "model.heads=4", "divisible"],
     "length.test=10": ["length.test=10", "length.train=20"],
-    "trainer.max_steps=0": ["trainer.max_steps=0", "at least 1"],
+    "trainer.max_steps=0": ["trainer.max_steps=0", "between 1 and"],
     "encoding._target_=os.system": ["encoding._target_=os.system", "posenc.encodings."],
 }
 FOUND_BY_BUILDING = {
@@ -55,6 +85,8 @@ FOUND_BY_BUILDING = {
     "encoding=learned positions=random": ["encoding.max_length=512", "positions=random", "2048"],
     "encoding=rope model.width=10 model.heads=2": ["model.width=10", "model.heads=2", "even"],
     "positions=random positions.at_eval=foo": ["positions.at_eval=foo", "resample", "even"],
+    "model.width=65536 model.layers=4096": ["model.width=65536", "memory"],
+    "task=copy task.unique=true task.symbols=30": ["task.symbols=30", "task.symbols=100"],
     "eval.lengths=[3]": ["eval.lengths", "who_bit_whom", "3"],
     "outputs=/proc/none": ["outputs", "/proc/none"],
 }
@@ -94,10 +126,14 @@ def test_neither_mistakes_nor_help_wait_for_torch():
     assert ended.returncode == 0, ended.stderr
 
 
-def test_unknown_option_is_refused(outputs: Path):
-    ended = run("--foo", f"outputs={outputs}")
-    assert ended.code == 2
-    assert "--foo" in ended.err.splitlines()[-1]
+def test_version_is_all_that_is_printed():
+    assert run("--version") == (0, f"posenc {posenc.__version__}\n", "")
+
+
+def test_several_runs_may_be_asked_for_anywhere_in_the_command(outputs: Path):
+    ended = run(*TINY, f"outputs={outputs}", "seed=0,1", "-m", "model.layers=1")
+    assert ended.code == 0
+    assert len(runs(outputs)) == 2
 
 
 def test_help_lists_every_choice_every_default_and_three_commands_that_work(configured):

@@ -12,7 +12,8 @@ import yaml
 from posenc.building import build
 from posenc.errors import ConfigError
 from posenc.experiment import Experiment
-from posenc.schema import CONFIGS, PLUGINS, Optimizer, Trainer, choices
+from posenc.schema import CONFIGS, PLUGINS, choices
+from posenc.settings import Optimizer, Trainer
 from posenc.training.optimizer import adamw
 
 FILES = sorted(CONFIGS.glob("*/*.yaml"))

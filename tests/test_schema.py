@@ -10,7 +10,7 @@ from omegaconf import DictConfig, OmegaConf
 
 import posenc.cli  # noqa: F401  configs/train.yaml needs the resolver that it registers
 from posenc.errors import ConfigError
-from posenc.schema import CONFIGS, load
+from posenc.schema import CONFIGS, LARGEST_SETTING, RANGES, load
 
 with initialize_config_dir(str(CONFIGS), version_base="1.3"):
     COMPOSED = compose("train", ["positions=random", "task=copy"])
@@ -86,7 +86,7 @@ IMPOSSIBLE = {
     "trainer.accumulate_grad_batches": 0, "trainer.accelerator": "tpu", "trainer.precision": "8",
     "trainer.log_every_n_steps": 0, "eval.samples": 0, "eval.lengths": [101], "eval.seed": -1,
     "eval.probe_every": 0, "eval.probe_lengths": [0], "eval.probe_samples": 0, "logger.name": "tb",
-    "encoding._target_": "os.system", "task.name": "reverse",
+    "encoding._target_": "os.system", "task.name": "reverse", "outputs": " ",
 }  # fmt: skip
 
 
@@ -102,6 +102,21 @@ def test_impossible_value_is_refused_by_key_and_value(key: str):
 @pytest.mark.parametrize("key", REAL)
 def test_real_number_must_be_finite(key: str, value: float):
     assert refusal(changed(key, value)).startswith(f"{key}={value}: ")
+
+
+@pytest.mark.parametrize("key", [*RANGES, "positions.span", "task.symbols"])
+def test_number_past_its_range_is_refused_and_the_last_one_is_not(key: str):
+    most, kind = RANGES.get(key, (1, LARGEST_SETTING))[1], type(LEAVES[key])
+    for value in (most + 1, 10**250):
+        assert refusal(changed(key, value)).startswith(f"{key}={kind(value)}: must be ")
+        assert refusal(changed(key, value)).endswith(f" {most}")
+    if key not in ("length.min", "length.train", "model.heads"):  # others hold these down
+        load(changed(key, most))
+
+
+@pytest.mark.parametrize("key", REAL)
+def test_real_number_must_fit_into_one(key: str):
+    assert refusal(changed(key, 10**400)).startswith(f"{key}={10**400}: must be of type float")
 
 
 def test_learning_rate_has_no_upper_limit():

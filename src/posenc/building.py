@@ -69,12 +69,22 @@ def _network(config: Config, task: Task) -> Transformer:
     """Trunk and encoding draw from streams of their own, so that trunks of one seed are alike."""
     model = config.model
     shape = Shape(model.width, model.heads, model.layers, model.causal)
-    with initialisation(config.seed, "encoding"):
-        encodings = [_make(config.encoding, shape)]
-        if encodings[0].per_layer:
-            encodings += [_make(config.encoding, shape) for _ in range(1, shape.layers)]
-    with initialisation(config.seed, "trunk"):
-        return Transformer(shape, len(task.vocabulary), encodings, dropout=model.dropout)
+    try:
+        with initialisation(config.seed, "encoding"):
+            encodings = [_make(config.encoding, shape)]
+            if encodings[0].per_layer:
+                encodings += [_make(config.encoding, shape) for _ in range(1, shape.layers)]
+            for later in encodings[1:]:
+                later.share(encodings[0])
+        with initialisation(config.seed, "trunk"):
+            return Transformer(shape, len(task.vocabulary), encodings, dropout=model.dropout)
+    except RuntimeError as error:
+        if "DefaultCPUAllocator" not in str(error):  # what PyTorch names when memory runs out
+            raise
+        raise ConfigError(
+            f"model.width={model.width} model.layers={model.layers}: with its encoding and the "
+            "symbols of the task, the network does not fit into memory"
+        ) from None
 
 
 def _make(node: dict[str, Any], *arguments: Any) -> Any:

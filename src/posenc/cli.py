@@ -1,23 +1,24 @@
 """The command line of train.py: Hydra, with one clear line for whatever a user got wrong."""
 
 import os
-import re
 import sys
 import traceback
+from argparse import ArgumentError
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import is_dataclass
-from typing import Any, cast, get_type_hints
+from typing import get_type_hints
 
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from hydra.errors import HydraException, OverrideParseException
+from hydra.errors import HydraException
+from hydra.main import get_args_parser
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from posenc import sweep
-from posenc.errors import ConfigError, Interrupted, RunFailed, one_of, suggestion
+from posenc import __version__, sweep
+from posenc.errors import ConfigError, Interrupted, RunFailed
+from posenc.explaining import explain
 from posenc.schema import CONFIGS, PROJECT, Config, choices, load
 
 OmegaConf.register_new_resolver("posenc_project", lambda name: str(PROJECT / name))
@@ -29,9 +30,14 @@ MENDABLE = (ConfigError, RunFailed, HydraException, OmegaConfBaseException)
 
 def main() -> None:
     """Exit codes: 0 done, 1 a run failed, 2 a bad command, 130 and 143 stopped by a signal."""
+    if "--version" in sys.argv:
+        print(f"posenc {__version__}")
+        return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors arrive whole, to be put in one line
-    # Hydra raises a bare ValueError for encoding=null, and OSError where it cannot make a folder.
-    with one_line_errors(*MENDABLE, ValueError, OSError):
+    # Hydra raises a bare ValueError for encoding=null, a bare AssertionError for hydra.verbose=5,
+    # and OSError where it cannot make a folder.
+    with one_line_errors(*MENDABLE, ValueError, AssertionError, OSError):
+        sys.argv[1:] = _readable(sys.argv[1:])
         try:
             _hydra_main()
         except Interrupted:
@@ -51,10 +57,41 @@ def _hydra_main(raw: DictConfig) -> float:
     return _job(raw)
 
 
+def _readable(arguments: list[str]) -> list[str]:
+    """The same with -m in front, where Hydra needs it. Raises ConfigError for an unknown option."""
+    several = [each for each in arguments if each in ("-m", "--multirun")]
+    arguments = several + [each for each in arguments if each not in several]
+    parser = get_args_parser()
+    parser.exit_on_error = False
+    try:
+        unknown = parser.parse_known_args(arguments)[1]
+    except ArgumentError as error:
+        raise ConfigError(f"{error}; see --help") from None
+    for keyless in (each for each in arguments if each.startswith("=")):
+        raise ConfigError(f"'{keyless}' cannot be read: write key=value")
+    for option in unknown:
+        setting = option.lstrip("-")
+        if setting.split("=")[0].split(".")[0] in get_type_hints(Config):
+            setting = setting if "=" in setting else f"{setting}=VALUE"
+            raise ConfigError(f"{option}: settings have no dashes; write {setting}")
+        raise ConfigError(f"{option}: no such option; see --help")
+    return arguments
+
+
 def _job(raw: DictConfig) -> float:
-    for group, choice in HydraConfig.get().runtime.choices.items():
+    own = HydraConfig.get()
+    for group, choice in own.runtime.choices.items():
         if not isinstance(choice, str | None):
             raise ConfigError(f"{group}={choice}: choose one, or put -m first to run several")
+    for group in filter(choices, map(str, raw)):
+        if group not in own.runtime.choices:  # Hydra merges the choices of a list
+            raise ConfigError(f"{group}=[...]: choose one, or put -m first to run several")
+    if own.job.chdir:
+        raise ConfigError("hydra.job.chdir=true: would move outputs=; leave it out")
+    if (size := own.sweeper.get("max_batch_size")) is not None:
+        raise ConfigError(
+            f"hydra.sweeper.max_batch_size={size}: one failed job would end the sweep; leave it out"
+        )
     config = load(raw)
     from posenc.run import train  # imports torch, which a bad command need not wait for
 
@@ -77,37 +114,3 @@ def one_line_errors(*kinds: type[Exception]) -> Iterator[None]:
         sys.exit(1 if isinstance(error, RunFailed) else 2)
     except KeyboardInterrupt:
         sys.exit(130)
-
-
-def explain(error: Exception) -> str:
-    """The message in one line; Hydra's own with the remedy that is right for this program."""
-    if isinstance(error, OverrideParseException):
-        return f"'{error.override}' cannot be read: write key=value"
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if lines[0].startswith("Config group override must be"):
-        given = (argument.partition("=") for argument in sys.argv[1:])
-        wrong = [(key, value) for key, _, value in given if value not in choices(key) != []]
-        return "; ".join(f"{key}={value}: {one_of(choices(key))}" for key, value in wrong)
-    if match := re.match(r"Could not override '([^']*)'", lines[0]):
-        return f"{match[1]}: no such key; {suggestion(*_unknown_part(match[1]))}"
-    if match := re.match(r"Ambiguous value for argument '([^']*)'", lines[0]):
-        return f"{match[1]} names several values: put -m first to run them all, or choose one"
-    if match := re.search(r"Could not find '([^']*)'", lines[0]):
-        group, _, name = match[1].rpartition("/")
-        available = re.findall(r"^\t(\w+)$", str(error), re.MULTILINE)
-        return f"{group}={name}: {one_of(available)}"
-    return " ".join(lines)
-
-
-def _unknown_part(key: str) -> tuple[str, list[str]]:
-    """The first part of a dotted key that is unknown, and the keys known in its place.
-
-    Of the settings of a chosen class none are known here.
-    """
-    part, known, schema = "", list[str](), cast(Any, Config)
-    for part in key.split("."):
-        known = list(get_type_hints(schema)) if is_dataclass(schema) else []
-        if part not in known:
-            break
-        schema = get_type_hints(schema)[part]
-    return part, known

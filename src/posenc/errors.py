@@ -27,7 +27,7 @@ def one_of(names: Iterable[str]) -> str:
 def suggestion(key: str, known: Iterable[str]) -> str:
     """A remedy for an unknown key: the known one that it resembles, or all of them."""
     known = list(known)
-    close = difflib.get_close_matches(key, known, n=1)
+    close = difflib.get_close_matches(key.lower(), known, n=1)
     if close:
         return f"did you mean '{close[0]}'?"
     return f"the keys are {', '.join(known)}" if known else "see the yaml of the choice in configs/"

@@ -1,19 +1,21 @@
-"""The shape of a configuration: types, unknown keys and impossible numbers stop here.
+"""A configuration is read here: unknown keys, wrong types and impossible numbers go no further.
 
-Nothing in this file imports torch, so a mistake on the command line costs no waiting. Defaults
-stand in configs/ alone.
+Nothing in this file imports torch, so a mistake on the command line costs no waiting.
 """
 
 import math
-from dataclasses import dataclass, is_dataclass
+import sys
+from dataclasses import is_dataclass
 from functools import reduce
+from operator import getitem
 from pathlib import Path
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
 from posenc.errors import ConfigError, one_of, suggestion
+from posenc.settings import Config
 from posenc.shapes import Shape
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -23,98 +25,22 @@ if not CONFIGS.is_dir():
 PLUGINS = ("task", "encoding", "positions")
 """Groups whose keys are those of the chosen yaml and name the settings of a class."""
 
-
-@dataclass
-class Length:
-    min: int
-    train: int
-    test: int
-
-
-@dataclass
-class Data:
-    batch_size: int
-    workers: int
-
-
-@dataclass
-class Model:
-    name: str
-    causal: bool
-    width: int
-    heads: int
-    layers: int
-    dropout: float
-
-
-@dataclass
-class Optimizer:
-    name: str
-    lr: float
-    betas: list[float]
-    weight_decay: float
-    warmup: float
-
-
-@dataclass
-class Trainer:
-    max_steps: int
-    gradient_clip_val: float | None
-    accumulate_grad_batches: int
-    accelerator: str
-    precision: str
-    log_every_n_steps: int
-    enable_progress_bar: bool
-
-
-@dataclass
-class Eval:
-    samples: int
-    lengths: list[int] | None
-    seed: int
-    probe_every: int
-    probe_lengths: list[int] | None
-    probe_samples: int
-
-
-@dataclass
-class Logger:
-    name: str
-
-
-@dataclass
-class Checkpoint:
-    every: int
-
-
-@dataclass
-class Config:
-    task: dict[str, Any]
-    encoding: dict[str, Any]
-    positions: dict[str, Any]
-    model: Model
-    optimizer: Optimizer
-    trainer: Trainer
-    eval: Eval
-    logger: Logger
-    seed: int
-    length: Length
-    data: Data
-    threads: int
-    checkpoint: Checkpoint
-    outputs: str
-    overwrite: bool
-
-
-AT_LEAST: dict[str, float] = {
-    "seed": 0, "length.min": 1, "data.batch_size": 1, "data.workers": 0, "threads": 1,
-    "checkpoint.every": 1, "model.width": 1, "model.heads": 1, "model.layers": 1,
-    "model.dropout": 0, "optimizer.weight_decay": 0, "optimizer.warmup": 0, "trainer.max_steps": 1,
-    "trainer.gradient_clip_val": 0, "trainer.accumulate_grad_batches": 1,
-    "trainer.log_every_n_steps": 1,
-    "eval.samples": 1, "eval.seed": 0, "eval.probe_every": 1, "eval.probe_samples": 1,
+RANGES: dict[str, tuple[int, int]] = {
+    **dict.fromkeys(("seed", "eval.seed"), (0, 2**63 - 1)),
+    **dict.fromkeys(("length.min", "length.train", "length.test"), (1, 2**20)),
+    **dict.fromkeys(("data.batch_size", "eval.samples", "eval.probe_samples"), (1, 10**7)),
+    "data.workers": (0, 1024), "threads": (1, 1024), "checkpoint.every": (1, 10**9),
+    "model.width": (1, 2**16), "model.heads": (1, 2**16), "model.layers": (1, 2**12),
+    "optimizer.weight_decay": (0, 10**9), "optimizer.warmup": (0, 1),
+    "trainer.max_steps": (1, 10**9), "trainer.gradient_clip_val": (0, 10**9),
+    "trainer.accumulate_grad_batches": (1, 10**9), "trainer.log_every_n_steps": (1, 10**9),
+    "eval.probe_every": (1, 10**9),
 }  # fmt: skip
+"""Least and most. No upper end is in the way of an experiment: beyond them a library underneath
+breaks, mostly with a message that names no key."""
 
+LARGEST_SETTING = 2**24
+"""The same for whole numbers in PLUGINS; PyTorch draws from no more ids."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "trainer.accelerator": ("cpu", "gpu"),
@@ -132,7 +58,9 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
             _check_plugin(group, plain[group])
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Config), plain))
     except ValidationError as error:
-        raise ConfigError(_wrong_type(str(error.full_key), plain)) from None
+        key = str(error.full_key).partition("[")[0]
+        value = reduce(getitem, key.split("."), cast(Any, plain))
+        raise ConfigError(f"{key}={value}: {expected(key)}") from None
     except OmegaConfBaseException as error:
         raise ConfigError(f"{error.full_key}: {str(error).splitlines()[0]}") from None
     assert isinstance(config, Config)
@@ -152,27 +80,42 @@ def defaults_of(group: str, name: str) -> dict[str, Any]:
     return {str(key): value for key, value in settings.items()}
 
 
-def _wrong_type(key: str, value: Any) -> str:
-    key, kind = key.partition("[")[0], cast(Any, Config)
+def expected(key: str) -> str:
+    """What the value of a key must be, or of the innermost known one that it lies in."""
+    kind = cast(Any, Config)
     for part in key.split("."):
-        kind, value = get_type_hints(kind)[part], value[part]
-    name = str(kind) if get_args(kind) else kind.__name__
-    return f"{key}={value}: must be of type {name}"
+        kind = get_type_hints(kind).get(part, kind) if is_dataclass(kind) else kind
+    if is_dataclass(kind):
+        return f"the keys are {', '.join(get_type_hints(kind))}"
+    return f"must be of type {kind if get_args(kind) else kind.__name__}"
 
 
 def _refuse_unknown(schema: Any, plain: Any, prefix: str) -> None:
     """Every dataclass field must be a key of `plain`, and the other way round."""
     fields = get_type_hints(schema)
     if not isinstance(plain, dict):
-        raise ConfigError(f"{prefix.rstrip('.')}={plain}: the keys are {', '.join(fields)}")
+        key = prefix.removesuffix(".")
+        raise ConfigError(f"{key}={plain}: {expected(key)}")
     for key in plain:
         if key not in fields:
             raise ConfigError(f"{prefix}{key}: no such key; {suggestion(str(key), fields)}")
     for key, kind in fields.items():
         if key not in plain:
-            raise ConfigError(f"{prefix}{key} is missing")
+            raise ConfigError(f"{prefix}{key} is missing: no key can be left out")
         if is_dataclass(kind):
             _refuse_unknown(kind, plain[key], f"{prefix}{key}.")
+        elif get_origin(kind) is not dict and not _is_flat(plain[key]):
+            raise ConfigError(f"{prefix}{key}={plain[key]}: {expected(prefix + key)}")
+
+
+def _is_flat(value: Any) -> bool:
+    """Whether it is one value or a list of them; OmegaConf takes deeper lists for lists, too."""
+    return not any(
+        isinstance(each, dict | list)
+        or each == "???"  # stands for a missing value
+        or (isinstance(each, int) and abs(each) > sys.float_info.max)
+        for each in (value if isinstance(value, list) else [value])
+    )
 
 
 def _check_plugin(group: str, node: Any) -> None:
@@ -187,11 +130,13 @@ def _check_plugin(group: str, node: Any) -> None:
     for key in map(str, node.keys() - defaults.keys()):
         raise ConfigError(f"{group}.{key}: no such key; {suggestion(key, defaults)}")
     for key, default in defaults.items():
-        if key not in node:
-            raise ConfigError(f"{group}.{key} is missing")
+        if node.get(key, "???") == "???":
+            raise ConfigError(f"{group}.{key} is missing: no key can be left out")
         if not _same_kind(node[key], default):
             kind = type(default).__name__
             raise ConfigError(f"{group}.{key}={node[key]}: must be of type {kind}, as {default} is")
+        if isinstance(default, int) and abs(node[key]) > LARGEST_SETTING:
+            raise ConfigError(f"{group}.{key}={node[key]}: must be at most {LARGEST_SETTING}")
         if isinstance(default, float):
             node[key] = float(node[key])  # 10000 and 10000.0 are one configuration
 
@@ -199,16 +144,16 @@ def _check_plugin(group: str, node: Any) -> None:
 def _same_kind(value: Any, default: Any) -> bool:
     if isinstance(default, float):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and math.isfinite(value)
+        return number and abs(value) <= sys.float_info.max
     return default is None or type(value) is type(default)
 
 
 def _refuse_impossible(config: Config) -> None:
     """Numbers out of range, alone or against each other."""
-    for key, least in AT_LEAST.items():
+    for key, (least, most) in RANGES.items():
         value: Any = reduce(getattr, key.split("."), config)
-        if value is not None and not least <= value < math.inf:
-            raise ConfigError(f"{key}={value}: must be at least {least}")
+        if value is not None and not least <= value <= most:
+            raise ConfigError(f"{key}={value}: must be between {least} and {most}")
     named = {f"{group}.name": tuple(choices(group)) for group in ("model", "optimizer", "logger")}
     for key, names in {**CHOICES, **named}.items():
         value = reduce(getattr, key.split("."), config)
@@ -218,12 +163,10 @@ def _refuse_impossible(config: Config) -> None:
     if model.causal != defaults_of("model", model.name).get("causal", model.causal):
         raise ConfigError(f"model.causal={model.causal}: model={model.name} is the other kind")
     Shape(model.width, model.heads, model.layers, model.causal)  # raises where heads do not divide
-    if not model.dropout < 1:
-        raise ConfigError(f"model.dropout={model.dropout}: must be below 1")
+    if not 0 <= model.dropout < 1:
+        raise ConfigError(f"model.dropout={model.dropout}: must be at least 0 and below 1")
     if not 0 < config.optimizer.lr < math.inf:
         raise ConfigError(f"optimizer.lr={config.optimizer.lr}: must be above 0")
-    if not config.optimizer.warmup <= 1:
-        raise ConfigError(f"optimizer.warmup={config.optimizer.warmup}: is a share, at most 1")
     betas = config.optimizer.betas
     if len(betas) != 2 or not all(0 <= beta < 1 for beta in betas):
         raise ConfigError(f"optimizer.betas={betas}: two numbers in [0, 1)")
@@ -234,10 +177,15 @@ def _refuse_impossible(config: Config) -> None:
             f"length.test={length.test}: must be at least length.train={length.train}"
         )
     for key in ("lengths", "probe_lengths"):
-        if getattr(config.eval, key) == []:
+        lengths = getattr(config.eval, key)
+        if lengths == []:
             raise ConfigError(f"eval.{key}=[]: name lengths, or null for a grid of them")
-        for value in getattr(config.eval, key) or []:
-            if not 1 <= value <= length.test:
-                raise ConfigError(
-                    f"eval.{key}: {value} is outside 1..{length.test}, the last being length.test"
-                )
+        if lengths and min(lengths) < 1:
+            raise ConfigError(f"eval.{key}={lengths}: must be at least 1")
+        if lengths and max(lengths) > length.test:
+            raise ConfigError(
+                f"eval.{key}={lengths}: beyond length.test={length.test}; "
+                f"set length.test={max(lengths)} or more"
+            )
+    if not config.outputs.strip():
+        raise ConfigError("outputs=: is empty; name a folder to write in")

@@ -1,0 +1,83 @@
+"""What an error of Hydra means, in one line, with the remedy that is right for this program."""
+
+import re
+import sys
+from dataclasses import is_dataclass
+from typing import Any, cast, get_type_hints
+
+from hydra.errors import OverrideParseException
+
+from posenc.errors import one_of, suggestion
+from posenc.schema import choices, expected
+from posenc.settings import Config
+
+REMEDIES = {
+    r"(?:Ambiguous value for argument|Sweep parameters) '(.*?)'": (
+        "{} names several values: put -m first to run them all, or choose one"
+    ),
+    r"Could not append .* prefix: '(.*?)'": "+{0}: the key is there already; write {0}",
+    r"Multiple values for (\S+)\. .*: (.*)'": "+{0}={1}: {0} has a choice; write {0}={1}",
+    r"Could not delete .*?'([^'=]+)": "~{0}: no key can be left out; write {0}=VALUE",
+    r"You must specify '(.*?)'": "{0}=???: names no choice; write {0}=CHOICE",
+}
+"""What Hydra says -> what is said instead."""
+
+
+def explain(error: Exception) -> str:
+    """The message of any error that a user can mend, in one line."""
+    if isinstance(error, OverrideParseException):
+        return _unreadable(error.override)
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    said = " ".join(lines)
+    for pattern, remedy in REMEDIES.items():
+        if match := re.match(pattern, said):
+            return remedy.format(*match.groups())
+    if match := re.match(r"Error merging override (\+*([^=]+)=.*)", said):
+        cause = str(error.__cause__).splitlines()[0]
+        return f"{match[1]}: {cause if _is_hydra(match[2]) else expected(match[2])}"
+    if match := re.match(r"Could not override '([^']*)'", said):
+        within = str(getattr(error.__cause__, "full_key", ""))  # of model={foo:5} it is model.foo
+        return _unknown(within if within.startswith(f"{match[1]}.") else match[1])
+    if match := re.search(r"Could not find '([^']*)'", said):
+        group, _, name = match[1].rpartition("/")
+        available = re.findall(r"^\t(\w+)$", str(error), re.MULTILINE)
+        return f"{group}={name}: {one_of(available)}"
+    if said.startswith("Config group override must be") or isinstance(error, AssertionError):
+        return _unusable(sys.argv[1:])
+    return said
+
+
+def _unreadable(argument: str) -> str:
+    simple = re.fullmatch(r"([a-z_./]+)=([^='\"[{]+)", argument)
+    quoted = f"; quote special characters: \"{simple[1]}='{simple[2]}'\"" if simple else ""
+    return f"'{argument}' cannot be read: write key=value{quoted}"
+
+
+def _unusable(arguments: list[str]) -> str:
+    """Hydra does not say which argument it is: a group without a choice, or its own settings."""
+    given = [argument.partition("=") for argument in arguments]
+    wrong = [(key, value) for key, _, value in given if value not in choices(key) != []]
+    if wrong:
+        return "; ".join(f"{key}={value}: {one_of(choices(key))}" for key, value in wrong)
+    own = " ".join(argument for argument in arguments if _is_hydra(argument))
+    return f"{own}: Hydra cannot use this value; leave it out"
+
+
+def _is_hydra(key: str) -> bool:
+    return key.startswith("hydra")
+
+
+def _unknown(key: str) -> str:
+    """Names the keys known in place of the first unknown part of a dotted key.
+
+    Of the settings of a chosen class none are known here.
+    """
+    if _is_hydra(key):
+        return f"{key}: no such key; see --cfg hydra"
+    part, known, schema = "", list[str](), cast(Any, Config)
+    for part in key.split("."):
+        known = list(get_type_hints(schema)) if is_dataclass(schema) else []
+        if part not in known:
+            break
+        schema = get_type_hints(schema)[part]
+    return f"{key}: no such key; {suggestion(part, known)}"
