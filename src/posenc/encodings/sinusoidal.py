@@ -3,8 +3,8 @@
     PE(id, 2c) = sin(id / base^(2c/D)),  PE(id, 2c+1) = cos(id / base^(2c/D))
 
 Vaswani et al., arXiv 1706.03762. Every id has a vector of its own, and for a fixed k the vector of
-id + k is one linear map of the vector of id. Nothing is learned or stored, so the formula exists
-past the trained length; whether the network can use it there is another question.
+id + k is one linear map of the vector of id. Nothing is learned or stored. Past the trained length
+the formula goes on; whether the network can use it there is another question.
 """
 
 import torch
@@ -29,6 +29,10 @@ class Sinusoidal(Encoding):
         self.base = check_base(base)
 
     def embed(self, x: Tensor, ids: Tensor) -> Tensor:
+        return x + self.waves(ids).to(x.dtype)
+
+    def waves(self, ids: Tensor) -> Tensor:
+        """(1 or B, T) -> (1 or B, T, D) float64."""
         phases = ids[..., None] * geometric(self.shape.width, self.base, ids.device)
         waves = torch.stack([phases.sin(), phases.cos()], dim=-1).flatten(-2)
-        return x + waves[..., : self.shape.width].to(x.dtype)
+        return waves[..., : self.shape.width]
