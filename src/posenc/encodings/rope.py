@@ -1,8 +1,8 @@
 """Rotary position embedding: queries and keys are turned by angles that grow with the position.
 
 Channel pair c of a head turns by id * base^(-2c/K), so that q.k depends on content and on the
-difference of the two ids alone. Su et al., arXiv 2104.09864. Defined for every id, but past the
-trained length slow pairs reach differences in angle that were never trained.
+difference of the two ids alone. Su et al., arXiv 2104.09864. Past the trained length angles go on,
+but slow pairs reach differences in angle that were never trained.
 
 Pairs are (c, c + K/2), the half-split layout of Llama; the paper pairs neighbours (2c, 2c + 1), the
 same up to a fixed permutation of the channels. Weights do not carry over from one to the other.
@@ -36,16 +36,21 @@ class RoPE(Encoding):
         self.base = check_base(base)
 
     def prepare(self, query_ids: Tensor, key_ids: Tensor) -> tuple[Turn, Turn]:
-        return self._turn(query_ids), self._turn(key_ids)
+        return self.turn(query_ids), self.turn(key_ids)
 
     def rotate(self, q: Tensor, k: Tensor, tables: tuple[Turn, Turn]) -> tuple[Tensor, Tensor]:
         query_turn, key_turn = tables
         return rotated(q, query_turn), rotated(k, key_turn)
 
-    def _turn(self, ids: Tensor) -> Turn:
-        angles = ids[:, None, :, None] * geometric(self.shape.head_width, self.base, ids.device)
+    def turn(self, ids: Tensor) -> Turn:
+        """What turns the vectors of tokens with these (1 or B, T) ids."""
+        angles = ids[:, None, :, None] * self.frequencies(ids.device)
         cos, sin = angles.cos(), angles.sin()
         return torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)
+
+    def frequencies(self, device: torch.device) -> Tensor:
+        """(K/2,) float64: the radians by which a step of one position turns each pair."""
+        return geometric(self.shape.head_width, self.base, device)
 
 
 def rotated(x: Tensor, turn: Turn) -> Tensor:
