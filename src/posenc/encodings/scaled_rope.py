@@ -1,0 +1,43 @@
+"""RoPE that turns more slowly once it is trained, so that longer texts stay within its angles.
+
+What position interpolation, NTK-aware scaling and YaRN have in common; which pairs slow down, and
+by how much, is what they differ in.
+"""
+
+import sys
+
+from posenc.encodings.rope import RoPE
+from posenc.errors import ConfigError
+from posenc.shapes import Shape
+
+
+class ScaledRoPE(RoPE):
+    """RoPE in training mode; in evaluation mode slower, for texts `factor_at_eval` times as long.
+
+    The factor is one number for all lengths: were it to follow the length, earlier tokens would
+    change as a text grows, and a decoder would answer otherwise than it was tested.
+
+    Raises ConfigError unless `factor_at_eval` is at least 1, or None, which stands for 1; for heads
+    of odd width, and unless `base` is positive.
+    """
+
+    def __init__(
+        self, shape: Shape, *, factor_at_eval: float | None = None, base: float = 10000.0
+    ) -> None:
+        super().__init__(shape, base=base)
+        self.factor_at_eval = at_least_one("factor_at_eval", factor_at_eval, alone=1)
+
+    @property
+    def factor(self) -> float:
+        return 1.0 if self.training else self.factor_at_eval
+
+
+def at_least_one(key: str, value: float | None, *, alone: float) -> float:
+    """`value`, or `alone` where it is None; raises ConfigError unless that is at least 1."""
+    if value is None:
+        return alone
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ConfigError(f"encoding.{key}={value}: must be a number, or null")
+    if not 1 <= value <= sys.float_info.max:
+        raise ConfigError(f"encoding.{key}={value}: must be at least 1")
+    return value
