@@ -29,6 +29,19 @@ def test_buckets_equal_those_of_transformers(causal, buckets, max_distance):
     assert torch.equal(ours, expected)
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("causal", [False, True])
+def test_bias_equals_x_transformers(causal):
+    from x_transformers.x_transformers import RelativePositionBias
+
+    t5 = encoding(causal, max_distance=128)
+    reference = RelativePositionBias(1, causal=causal, heads=4)
+    reference.relative_attention_bias.load_state_dict(t5.table.state_dict())
+    ids = torch.arange(300)[None]
+    ours = t5.bias(t5.prepare(ids[:, -20:], ids))
+    torch.testing.assert_close(ours, reference(20, 300)[None], atol=0, rtol=0)
+
+
 def test_boundaries_by_hand():
     assert bucket_starts(16, 128)[7:] == [8, 12, 16, 23, 32, 46, 64, 91]
     causal = [16, 19, 21, 24, 27, 31, 35, 40, 46, 52, 59, 67, 77, 87, 99, 113]

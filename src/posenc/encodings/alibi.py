@@ -10,11 +10,11 @@ image look alike. Past the trained length the penalty only grows, which narrows 
 import torch
 from torch import Tensor
 
-from posenc.encodings.base import Encoding
+from posenc.encodings.pairwise import PairwiseBias
 from posenc.shapes import Shape
 
 
-class ALiBi(Encoding):
+class ALiBi(PairwiseBias):
     """Adds a bias without parameters, the same in every layer."""
 
     slopes: Tensor
@@ -24,12 +24,13 @@ class ALiBi(Encoding):
         slopes = torch.tensor(slopes_of(shape.heads))
         self.register_buffer("slopes", slopes, persistent=False)  # (H,)
 
-    def prepare(self, query_ids: Tensor, key_ids: Tensor) -> Tensor:
-        distance = (query_ids[:, :, None] - key_ids[:, None, :]).abs()
-        return -self.slopes[:, None, None] * distance[:, None]
+    def between(self, i: Tensor, j: Tensor) -> Tensor:
+        return linear(self.slopes, i, j)
 
-    def bias(self, tables: Tensor) -> Tensor:
-        return tables
+
+def linear(slopes: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    """-slope * |i - j|: (H,), (1 or B, Q, 1), (1 or B, 1, T) -> (1 or B, H, Q, T)."""
+    return -slopes[:, None, None] * (i - j).abs()[:, None]
 
 
 def slopes_of(heads: int) -> list[float]:

@@ -13,12 +13,12 @@ import math
 import torch
 from torch import Tensor, nn
 
-from posenc.encodings.base import Encoding
+from posenc.encodings.pairwise import PairwiseBias
 from posenc.errors import ConfigError
 from posenc.shapes import Shape
 
 
-class T5(Encoding):
+class T5(PairwiseBias):
     """Adds a bias from one table, shared by all layers as published.
 
     A causal model spends every bucket on keys behind; any other gives the second half to keys
@@ -48,12 +48,8 @@ class T5(Encoding):
         self.table = nn.Embedding(buckets, shape.heads)
         nn.init.normal_(self.table.weight, std=shape.width**-0.5)
 
-    def prepare(self, query_ids: Tensor, key_ids: Tensor) -> Tensor:
-        ahead = key_ids[:, None, :] - query_ids[:, :, None]
-        return self.table(self.bucket(ahead)).permute(0, 3, 1, 2)
-
-    def bias(self, tables: Tensor) -> Tensor:
-        return tables
+    def between(self, i: Tensor, j: Tensor) -> Tensor:
+        return self.table(self.bucket(j - i)).permute(0, 3, 1, 2)
 
     def bucket(self, ahead: Tensor) -> Tensor:
         """Key id minus query id -> the row of the table, same shape."""
