@@ -53,10 +53,10 @@ class TransformerXL(Encoding):
     def rotate(self, q: Tensor, k: Tensor, tables: tuple[Waves, Waves]) -> tuple[Tensor, Tensor]:
         (sin_i, cos_i), (sin_j, cos_j) = ([wave.to(q.dtype) for wave in waves] for waves in tables)
         weight = self.to_keys.weight.unflatten(0, (self.shape.heads, -1))  # (H,K,waves)
-        of_sin, of_cos = ((q + self.v) @ weight).chunk(2, dim=-1)
+        of_sin, of_cos = ((q + self.v.to(q.dtype)) @ weight).chunk(2, dim=-1)
         asked = [of_sin * sin_i + of_cos * cos_i, of_cos * sin_i - of_sin * cos_i]
         waves_j = torch.cat([cos_j, sin_j], dim=-1).expand(*k.shape[:3], -1)
-        return torch.cat([q + self.u, *asked], dim=-1), torch.cat([k, waves_j], dim=-1)
+        return torch.cat([q + self.u.to(q.dtype), *asked], dim=-1), torch.cat([k, waves_j], dim=-1)
 
     def _waves(self, ids: Tensor) -> Waves:
         phases = ids[:, None, :, None] * geometric(self.shape.width, self.base, ids.device)
