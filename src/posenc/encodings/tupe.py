@@ -5,8 +5,7 @@
 
 Ke et al., arXiv 2006.15595. Their code passes p through a LayerNorm and gives Uq and Uk biases; the
 text, which has neither, is followed. The text also unties the [CLS] token, which has no counterpart
-here. The table of p ends: there is nothing past its last row, and rows past the trained length stay
-as they were drawn.
+here. Past the trained length rows of p stay as they were drawn, and past the last there is nothing.
 """
 
 from torch import Tensor, nn
