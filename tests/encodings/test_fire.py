@@ -51,7 +51,7 @@ def test_starts_as_published():
     assert encoding.m.item() == 1
     assert [*map(str, encoding.f)] == [
         "Linear(in_features=1, out_features=32, bias=True)",
-        "ReLU()",
+        "ReLU(inplace=True)",
         "Linear(in_features=32, out_features=3, bias=False)",
     ]
 

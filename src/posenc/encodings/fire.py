@@ -44,7 +44,9 @@ class FIRE(PairwiseBias):
         self.threshold = length
         self.c = nn.Parameter(torch.tensor(0.1))
         self.m = nn.Parameter(torch.tensor(1.0))
-        self.f = nn.Sequential(nn.Linear(1, 32), nn.ReLU(), nn.Linear(32, shape.heads, bias=False))
+        # In place, since the 32 numbers of each pair weigh more than everything else at long lengths.
+        activation = nn.ReLU(inplace=True)
+        self.f = nn.Sequential(nn.Linear(1, 32), activation, nn.Linear(32, shape.heads, bias=False))
 
     def between(self, i: Tensor, j: Tensor) -> Tensor:
         # At least one token, or the first query would divide by nothing.
