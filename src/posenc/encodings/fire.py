@@ -2,10 +2,10 @@
 
     bias(i, j) = f(psi(|i - j|) / psi(max(|m| L, i))),  psi(x) = log(1 + |c| x)
 
-f is a network of 32 ReLU units, one output for each head. Li et al., arXiv 2310.04418. Up to the
-threshold |m| L the share is one of the threshold, beyond it of the query's own id, so that only
-ids below it make a bias of the distance alone. The published L is 512 tokens; no query of a
-shorter text ever passes it, so choose it near the trained length. f's last bias is left out: it
+f is a network of 32 ReLU units, one output for each head. Li et al., arXiv 2310.04418. A query
+whose id is below the threshold |m| L takes shares of the threshold, one beyond it shares of its own
+id: only below it is the bias one of the distance alone. The published L is 512 tokens; no query of
+a shorter text ever passes it, so choose it near the trained length. f's last bias is left out: it
 would add the same to a whole row, which attention cannot see. They define it for a causal decoder;
 that distances count in both directions is our reading, so in an encoder mirror images look alike,
 and a key far ahead may have a share above 1. Past the trained length a query's distances are
@@ -44,7 +44,7 @@ class FIRE(PairwiseBias):
         self.threshold = length
         self.c = nn.Parameter(torch.tensor(0.1))
         self.m = nn.Parameter(torch.tensor(1.0))
-        # In place, since the 32 numbers of each pair weigh more than everything else at long lengths.
+        # In place: 32 numbers for each pair of tokens are most of what a long text takes.
         activation = nn.ReLU(inplace=True)
         self.f = nn.Sequential(nn.Linear(1, 32), activation, nn.Linear(32, shape.heads, bias=False))
 
