@@ -22,7 +22,7 @@ from hydra import compose, initialize_config_dir
 from posenc.building import batches, build, optimizer_maker
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.metrics import answer_loss
-from posenc.model.layout import arrange
+from posenc.model.layout import arrange, slots
 from posenc.results.records import RunFolder
 from posenc.run import train
 from posenc.schema import CONFIGS, Config, load
@@ -39,8 +39,8 @@ def bare(config: Config) -> float:
     for step in range(config.trainer.max_steps):
         batch = data[step]
         tokens = arrange(batch.prompt, batch.answer, ask=net.ask, causal=net.shape.causal)
-        rows, length = tokens.shape
-        ids = positions.train(rows, length, generator(config.seed, "positions", step))
+        stream = generator(config.seed, "positions", step)
+        ids = positions.train(slots(batch, causal=net.shape.causal), stream)
         optimizer.zero_grad()
         logits = net(tokens, ids, batch.answer.shape[1])
         answer_loss(logits, batch.answer, batch.scored).backward()

@@ -12,9 +12,9 @@ from posenc.building import build
 from posenc.errors import ConfigError
 from posenc.experiment import Experiment
 from posenc.metrics import answer_loss
-from posenc.model.layout import arrange
+from posenc.model.layout import arrange, slots
 from posenc.model.transformer import Transformer
-from posenc.schema import CONFIGS, Config, choices, load
+from posenc.schema import CONFIGS, Config, choices, defaults_of, load
 from posenc.seeding import generator
 from posenc.training.data import Batches
 from posenc.training.optimizer import adamw
@@ -30,7 +30,11 @@ def _composed(*overrides: str) -> Config:
         return load(compose("train", list(overrides)))
 
 
-@pytest.fixture(params=choices("encoding"))
+CLASSES = [name for name in choices("encoding") if "_target_" in defaults_of("encoding", name)]
+"""Encodings that are no alias of another."""
+
+
+@pytest.fixture(params=CLASSES)
 def encoding_name(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -85,7 +89,8 @@ def learned() -> Callable[..., Transformer]:
         for number in range(steps):
             batch = batches[number]
             tokens = arrange(batch.prompt, batch.answer, ask=net.ask, causal=net.shape.causal)
-            ids = experiment.positions.train(rows, tokens.shape[1], generator(0, "ids", number))
+            stream = generator(0, "ids", number)
+            ids = experiment.positions.train(slots(batch, causal=net.shape.causal), stream)
             loss = answer_loss(net(tokens, ids, batch.answer.shape[1]), batch.answer, batch.scored)
             optimizer.zero_grad()
             loss.backward()

@@ -146,7 +146,7 @@ def test_the_configuration_stops_at_run():
 def test_nobody_names_one_of_the_catalogue(group):
     """`if name == "rope"` is a fault in the seam: what differs belongs into the class."""
     assert group in PLUGINS
-    catalogue = set(choices(group))
+    catalogue = set(choices(group)) - set(PLUGINS)  # positions=task is a word of its own
     folder = group if group == "positions" else f"{group}s"
     classes = {
         node.name
@@ -163,7 +163,7 @@ def test_nobody_names_one_of_the_catalogue(group):
         assert not used & classes, module
         assert not strings(module) & catalogue, module
         concrete = {name for name in own(module) if name.startswith(f"posenc.{folder}.")}
-        assert concrete <= {f"posenc.{folder}.base"}, module
+        assert not concrete & {f"posenc.{folder}.{name}" for name in catalogue}, module
 
 
 @pytest.mark.parametrize("module", MODULES)

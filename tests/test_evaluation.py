@@ -12,6 +12,7 @@ from posenc import evaluation
 from posenc.evaluation import by_length
 from posenc.metrics import AnswerMetrics
 from posenc.model.layout import arrange
+from posenc.positions.base import Slots
 from posenc.positions.index import Index
 from posenc.positions.random import Random
 from posenc.seeding import generator
@@ -155,7 +156,7 @@ def test_draws_of_the_ids_are_averaged(built):
         for draw in range(3):
             stream = generator(0, "evaluation positions", 4, draw)
             metrics = AnswerMetrics()
-            metrics.update(net(tokens, Random().evaluate(40, 8, stream), 4), sample.answer)
+            metrics.update(net(tokens, Random().evaluate(Slots(40, 8), stream), 4), sample.answer)
             singles.append(metrics.compute())
     (score,) = by_length(net, task, Random(draws=3), [4], samples=40, seed=0)
     assert score.n == 40

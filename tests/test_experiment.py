@@ -134,7 +134,10 @@ def test_a_table_must_hold_every_id_that_the_positions_may_draw(configured):
 def test_a_table_is_asked_for_no_id_that_is_never_drawn(configured, at_eval, rows):
     shifted = ("encoding=learned", "positions=shifted", f"positions.at_eval={at_eval}")
     build(configured(*shifted, f"encoding.max_length={rows}"))
-    with pytest.raises(ConfigError, match=rf"max_length={rows - 1}: learned needs {rows} rows"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"max_length={rows - 1}: positions=shifted and encoding=learned need {rows} rows",
+    ):
         build(configured(*shifted, f"encoding.max_length={rows - 1}"))
 
 

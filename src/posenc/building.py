@@ -1,6 +1,6 @@
 """From a configuration to the objects that it stands for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
@@ -14,8 +14,10 @@ from torch.optim.lr_scheduler import LRScheduler
 from posenc.errors import ConfigError
 from posenc.experiment import Experiment
 from posenc.grid import evaluation_lengths, probe_lengths
+from posenc.model.layout import slots
 from posenc.model.transformer import Transformer
-from posenc.positions.base import Positions
+from posenc.positions.base import Positions, Slots
+from posenc.positions.several import Several
 from posenc.schema import Config
 from posenc.seeding import generator, initialisation
 from posenc.shapes import Shape
@@ -27,7 +29,6 @@ from posenc.training.optimizer import adamw
 def build(config: Config) -> Experiment:
     """Raises ConfigError where parts that are fine alone do not go together."""
     task: Task = _make(config.task)
-    positions: Positions = _make(config.positions)
     length, name = config.length, config.task["name"]
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise ConfigError("trainer.accelerator=gpu: PyTorch finds none here; cpu would run")
@@ -44,38 +45,54 @@ def build(config: Config) -> Experiment:
             if not task.lengths(wanted, wanted):
                 raise ConfigError(f"eval.{key}: {name} is not defined at length {wanted}")
     span = (length.min, length.train, length.test)
+    evaluated = sorted(set(config.eval.lengths or evaluation_lengths(task, *span)))
+    probed = sorted(set(config.eval.probe_lengths or probe_lengths(task, *span)))
+    longest_trained = _longest(task, trained, causal=config.model.causal)
+    longest_tested = _longest(task, evaluated + probed, causal=config.model.causal)
+    tied = {
+        "threshold": longest_trained.tokens,
+        "trained_length": longest_trained.tokens,
+        "factor_at_eval": max(1.0, longest_tested.tokens / longest_trained.tokens),
+    }
     experiment = Experiment(
         task=task,
-        positions=positions,
-        net=_network(config, task),
+        positions=_positions(config, tied),
+        net=_network(config, task, tied),
         trained=trained,
-        evaluated=sorted(set(config.eval.lengths or evaluation_lengths(task, *span))),
-        probed=sorted(set(config.eval.probe_lengths or probe_lengths(task, *span))),
+        evaluated=evaluated,
+        probed=probed,
     )
-    experiment.check_room(
-        _tokens(task, max(experiment.evaluated + experiment.probed)),
-        trained=_tokens(task, max(trained)),
-    )
+    experiment.check_room(longest_tested, longest_trained)
     return experiment
 
 
-def _tokens(task: Task, length: int) -> int:
-    """Of a problem of this length, prompt and answer together."""
-    sample = task.sample(1, length, generator(0, "size"))
-    return sample.prompt.shape[1] + sample.answer.shape[1]
+def _longest(task: Task, lengths: Sequence[int], *, causal: bool) -> Slots:
+    """The slots of a problem of the greatest of these lengths, prompt and answer together."""
+    return slots(task.sample(1, max(lengths), generator(0, "size")), causal=causal)
 
 
-def _network(config: Config, task: Task) -> Transformer:
+def _positions(config: Config, tied: Mapping[str, float]) -> Positions:
+    """The source that the run names; for an encoding of several parts, beside those they name."""
+    common: Positions = _make(config.positions, tied=tied)
+    parts = config.encoding.get("parts")
+    if parts is None:
+        return common
+    owns = [part["positions"] for part in parts]
+    return Several([common if own is None else _make(own, tied=tied) for own in owns])
+
+
+def _network(config: Config, task: Task, tied: Mapping[str, float]) -> Transformer:
     """Trunk and encoding draw from streams of their own, so that trunks of one seed are alike."""
     model = config.model
     shape = Shape(model.width, model.heads, model.layers, model.causal)
     try:
         with initialisation(config.seed, "encoding"):
-            encodings = [_make(config.encoding, shape)]
+            encodings = [_make(config.encoding, shape, tied=tied)]
             if encodings[0].per_layer:
-                encodings += [_make(config.encoding, shape) for _ in range(1, shape.layers)]
-            for later in encodings[1:]:
-                later.share(encodings[0])
+                later = range(1, shape.layers)
+                encodings += [_make(config.encoding, shape, tied=tied) for _ in later]
+            for encoding in encodings[1:]:
+                encoding.share(encodings[0])
         with initialisation(config.seed, "trunk"):
             return Transformer(shape, len(task.vocabulary), encodings, dropout=model.dropout)
     except RuntimeError as error:
@@ -87,10 +104,20 @@ def _network(config: Config, task: Task) -> Transformer:
         ) from None
 
 
-def _make(node: dict[str, Any], *arguments: Any) -> Any:
-    """The class that `_target_` names, which the schema has checked, with the other keys."""
+def _make(node: dict[str, Any], *arguments: Any, tied: Mapping[str, float] | None = None) -> Any:
+    """The class that `_target_` names, which the schema has checked, with the other keys.
+
+    Settings that are null and stand in `tied` follow from the lengths of the run.
+    """
+    tied = tied or {}
     module, _, name = node["_target_"].rpartition(".")
-    settings = {key: value for key, value in node.items() if key not in ("name", "_target_")}
+    settings: dict[str, Any] = {
+        key: tied.get(key) if value is None else value
+        for key, value in node.items()
+        if key not in ("name", "_target_", "positions")
+    }
+    if "parts" in settings:
+        settings["parts"] = [_make(part, *arguments, tied=tied) for part in settings["parts"]]
     return getattr(import_module(module), name)(*arguments, **settings)
 
 

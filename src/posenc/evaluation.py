@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from posenc.metrics import AnswerMetrics
-from posenc.model.layout import arrange
+from posenc.model.layout import arrange, slots
 from posenc.model.transformer import Transformer
 from posenc.positions.base import Positions
 from posenc.seeding import generator
@@ -64,7 +64,7 @@ def _at(
     rows = max(1, min(TOKENS_AT_ONCE // tokens, PAIRS_AT_ONCE // tokens**2))
     for draw in range(positions.draws):
         stream = generator(seed, "evaluation positions", length, draw)
-        ids = positions.evaluate(samples, tokens, stream)
+        ids = positions.evaluate(slots(sample, causal=net.shape.causal), stream)
         for start in range(0, samples, rows):
             part = slice(start, start + rows)
             prompt, answer = sample.prompt[part].to(device), sample.answer[part].to(device)

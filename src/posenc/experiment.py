@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from posenc.errors import ConfigError
 from posenc.model.transformer import Transformer
-from posenc.positions.base import Positions
+from posenc.positions.base import Positions, Slots
 from posenc.tasks.base import Task
 
 
@@ -19,21 +19,27 @@ class Experiment:
     evaluated: list[int]
     probed: list[int]
 
-    def check_room(self, tokens: int, *, trained: int = 0) -> None:
-        """Raises ConfigError where the encoding's table lacks a row that the positions may ask for.
+    def check_room(self, tested: Slots, trained: Slots | None = None) -> None:
+        """Raises ConfigError where the encoding has no use for an id that the positions may give.
 
-        That is for so many tokens in evaluation, or for `trained` tokens in training.
+        That is to the longest sequences `tested`, or to the longest that are `trained`.
         """
-        rows = self.net.encoding.max_length
-        at_eval, in_training = self.positions.bound_at_eval(tokens), self.positions.bound(trained)
-        needed, tokens = max((at_eval, tokens), (in_training, trained))
-        if rows is not None and needed > rows:
-            encoding, positions = map(_file, (self.net.encoding, self.positions))
-            raise ConfigError(
-                f"encoding.max_length={rows}: {encoding} needs {needed} rows for {tokens} tokens "
-                f"of prompt and answer with positions={positions}: set encoding.max_length="
-                f"{needed} before training, or shorten the sequences"
-            )
+        for encoding, positions in zip(
+            self.net.encoding.parts, self.positions.sources, strict=True
+        ):
+            names = f"positions={_file(positions)} and encoding={_file(encoding)}"
+            if positions.real and not encoding.real_ids:
+                raise ConfigError(f"{names}: real numbers choose no row of a table")
+            needs = [(positions.bound_at_eval(tested), tested.tokens)]
+            if trained is not None:
+                needs.append((positions.bound(trained), trained.tokens))
+            rows, (needed, tokens) = encoding.max_length, max(needs)
+            if rows is not None and needed > rows:
+                raise ConfigError(
+                    f"encoding.max_length={rows}: {names} need {needed} rows for {tokens} tokens "
+                    f"of prompt and answer: set encoding.max_length={needed} before training, or "
+                    "shorten the sequences"
+                )
 
 
 def _file(part: object) -> str:

@@ -124,6 +124,8 @@ def _check_plugin(group: str, node: Any) -> None:
     if not isinstance(node, dict) or name not in choices(group):
         raise ConfigError(f"{group}={name}: {one_of(choices(group))}")
     defaults = defaults_of(group, name)
+    if "_target_" not in defaults:
+        raise ConfigError(f"{group}.name={name}: stands for other settings; set {group}={name}")
     target, known = node.get("_target_"), defaults["_target_"]
     if target != known:
         raise ConfigError(f"{group}._target_={target}: {name} is {known}; set {group}={name}")
@@ -139,6 +141,32 @@ def _check_plugin(group: str, node: Any) -> None:
             raise ConfigError(f"{group}.{key}={node[key]}: must be at most {LARGEST_SETTING}")
         if isinstance(default, float):
             node[key] = float(node[key])  # 10000 and 10000.0 are one configuration
+    if "parts" in defaults:
+        if not node["parts"]:
+            raise ConfigError(f"{group}.parts=[]: name encodings, such as [learned,fire]")
+        node["parts"] = [_part(part) for part in node["parts"]]
+
+
+def _part(given: Any) -> dict[str, Any]:
+    """Name or settings of one encoding among several, completed: two spellings are one run."""
+    part = {"name": given} if isinstance(given, str) else given
+    if not isinstance(part, dict) or "name" not in part:
+        raise ConfigError(f"encoding.parts: {given} is no encoding; name one, or {{name: ...}}")
+    own = part.get("positions")
+    if isinstance(own, str):
+        own = {"name": own}
+    node = _completed("encoding", {key: part[key] for key in part if key != "positions"})
+    if "parts" in node:
+        raise ConfigError(f"encoding.parts: {node['name']} has parts itself; name all in one list")
+    return node | {"positions": own and _completed("positions", own)}
+
+
+def _completed(group: str, node: dict[str, Any]) -> dict[str, Any]:
+    """Settings that are not given are those of the yaml."""
+    name = str(node.get("name"))
+    node = (defaults_of(group, name) if name in choices(group) else {}) | node
+    _check_plugin(group, node)
+    return node
 
 
 def _same_kind(value: Any, default: Any) -> bool:

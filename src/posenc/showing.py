@@ -10,7 +10,9 @@ from torch import Tensor
 from posenc.errors import ConfigError
 from posenc.experiment import Experiment
 from posenc.model.decoding import decode
+from posenc.model.layout import slots
 from posenc.seeding import generator
+from posenc.tasks.base import Sample
 
 LISTED = 4
 """Symbols listed with their probabilities."""
@@ -41,11 +43,12 @@ def reply(experiment: Experiment, prompt: list[int]) -> Reply:
         sample = task.sample(1, experiment.trained[0], generator(0, "example"))
         example = task.vocabulary.decode(sample.prompt[0].tolist())
         raise ConfigError(f"prompt: it has no answer; one that has is '{example}'") from None
-    tokens = len(prompt) + len(right)
-    experiment.check_room(tokens)
-    ids = experiment.positions.evaluate(1, tokens, generator(0, "show"))
+    asked = task.marked(Sample(torch.tensor([prompt]), torch.tensor([right])))
+    places = slots(asked, causal=net.shape.causal)
+    experiment.check_room(places)
+    ids = experiment.positions.evaluate(places, generator(0, "show"))
     watch: list[Tensor] = []
-    logits = decode(net, torch.tensor([prompt]), ids, len(right), watch)
+    logits = decode(net, asked.prompt, ids, len(right), watch)
     looked = [weights[0, :, -len(right)].mean(dim=0) for weights in watch]
     return Reply(prompt, right, logits[0].softmax(dim=-1), looked)
 

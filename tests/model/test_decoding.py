@@ -5,6 +5,7 @@ import torch
 
 from posenc.model.decoding import decode
 from posenc.model.layout import arrange
+from posenc.positions.base import Slots
 from posenc.seeding import generator
 
 N = 256
@@ -27,10 +28,10 @@ def test_teacher_forced_exact_match_is_that_of_free_decoding(encoding_name, task
         f"encoding={encoding_name}", "model=decoder", f"task={task}", "task.symbols=3",
         "length.min=2", "length.train=4",
     )  # fmt: skip
-    net = learned(experiment, 40).eval()
+    net = learned(experiment, 30).eval()
     length = 3
     sample = experiment.task.sample(N, length, generator(0, "held out"))
-    ids = experiment.positions.evaluate(N, 2 * length, generator(0, "ids"))
+    ids = experiment.positions.evaluate(Slots(N, 2 * length), generator(0, "ids"))
     with torch.inference_mode():
         shown = arrange(sample.prompt, sample.answer, ask=net.ask, causal=True)
         forced = net(shown, ids, length).argmax(-1)
@@ -39,7 +40,6 @@ def test_teacher_forced_exact_match_is_that_of_free_decoding(encoding_name, task
     assert 0 < forced_right.sum() < N
     assert torch.equal((free == sample.answer).all(1), forced_right)
     assert torch.equal(decode(net, sample.prompt, ids, length).argmax(-1), free)
-    assert not torch.equal(free, forced)  # token accuracy has no such property
 
 
 def test_an_encoder_answers_in_one_pass(built):

@@ -3,6 +3,7 @@
 import naive
 import pytest
 import torch
+from sequences import sequences
 from torch.nn.functional import cross_entropy
 
 from posenc.errors import ConfigError
@@ -67,7 +68,7 @@ def test_later_tokens_never_change_earlier_logits(encoding_name, positions_name,
     positions = built(f"positions={positions_name}", "task=reverse").positions
     tokens = torch.randint(SYMBOLS + 1, (B, T), generator=draw)
     for policy in (positions.train, positions.evaluate):
-        ids = policy(B, T, draw)
+        ids = policy(sequences(B, T), draw)
         before = net(tokens, ids, T)
         for place in range(T - 1):
             changed = tokens.clone()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from sequences import sequences
 
 from posenc.positions.base import Positions
 
@@ -16,6 +17,7 @@ CONFIGS = {
 }
 ROWS = 6
 LENGTHS = [1, 2, 3, 20, 100]
+REPEATING = ["abacus", "task"]
 
 
 def class_of(name: str) -> type[Positions]:
@@ -41,14 +43,20 @@ def use(request):
 
 @pytest.fixture
 def bound(positions, use):
-    return positions.bound if use == "train" else positions.bound_at_eval
+    """length -> the bound of ids in training or in evaluation."""
+    method = positions.bound if use == "train" else positions.bound_at_eval
+    return lambda length: method(sequences(ROWS, length))
 
 
 @pytest.fixture
 def draw(positions, use):
     """(length, seed) -> ids of ROWS rows, in training or in evaluation."""
     method = getattr(positions, use)
-    return lambda length, seed=0: method(ROWS, length, torch.Generator().manual_seed(seed))
+
+    def drawn(length, seed=0):
+        return method(sequences(ROWS, length), torch.Generator().manual_seed(seed))
+
+    return drawn
 
 
 def test_yaml_states_every_setting_with_its_default(name):
@@ -74,10 +82,10 @@ def test_one_idea_one_file_one_class(name):
 
 
 @pytest.mark.parametrize("length", LENGTHS)
-def test_ids_fit_the_sequence_and_the_bound(draw, bound, length):
+def test_ids_fit_the_sequence_and_the_bound(positions, draw, bound, length):
     for seed in range(5):
         ids = draw(length, seed)
-        assert ids.dtype == torch.int64
+        assert ids.dtype == (torch.float64 if positions.real else torch.int64)
         assert ids.shape in [(1, length), (ROWS, length)]
         assert 0 <= ids.min() <= ids.max() < bound(length)
 
@@ -92,7 +100,9 @@ def test_the_generator_decides_and_nothing_else(draw):
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_tokens_of_a_row_can_be_told_apart(draw):
+def test_tokens_of_a_row_can_be_told_apart(name, draw):
+    if name in REPEATING:
+        pytest.skip("tokens that belong together share an id")
     assert all(len(row.unique()) == 20 for row in draw(20))
 
 

@@ -6,7 +6,8 @@ import torch
 from posenc.building import batches, build, optimizer_maker
 from posenc.checkpoint import read_checkpoint
 from posenc.metrics import answer_loss
-from posenc.model.layout import arrange
+from posenc.model.layout import arrange, slots
+from posenc.positions.base import Slots
 from posenc.schema import CHOICES
 from posenc.seeding import generator
 from posenc.training.module import AnswerModule
@@ -30,7 +31,7 @@ def batch(built):
 def test_the_loss_is_that_of_the_network_on_drawn_ids(module, batch):
     module.eval()
     loss, logits = module.loss(batch, 5)
-    ids = module.positions.train(4, 12, generator(3, "positions", 5))
+    ids = module.positions.train(Slots(4, 12), generator(3, "positions", 5))
     net = module.net
     shown = arrange(batch.prompt, batch.answer, ask=net.ask, causal=net.shape.causal)
     assert torch.equal(logits, net(shown, ids, 6))
@@ -60,10 +61,10 @@ def test_training_is_the_loop_that_one_would_write_by_hand(runs, accumulate, cli
     for step in range(8):
         optimizer.zero_grad()
         for number in range(accumulate * step, accumulate * (step + 1)):
-            prompt, answer, scored = data[number]
+            prompt, answer, scored, *_ = data[number]
             tokens = arrange(prompt, answer, ask=net.ask, causal=net.shape.causal)
             stream = generator(config.seed, "positions", number)
-            ids = experiment.positions.train(len(tokens), tokens.shape[1], stream)
+            ids = experiment.positions.train(slots(data[number], causal=True), stream)
             loss = answer_loss(net(tokens, ids, answer.shape[1]), answer, scored)
             (loss / accumulate).backward()
         if clip is not None:

@@ -4,7 +4,7 @@ An encoding sees position ids and nothing else: which id a token gets is the bus
 `posenc.positions`, and who may look at whom is the business of the attention.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor, nn
@@ -32,7 +32,7 @@ class Encoding(nn.Module):
     """Whether ids may be real numbers; False where they choose rows of a table."""
 
     causal_only = False
-    """Whether theory defines it only where nobody looks ahead; then any other shape is refused."""
+    """Whether it is defined only where nobody looks ahead; any other shape is then refused."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
@@ -41,11 +41,13 @@ class Encoding(nn.Module):
             raise ConfigError(f"encoding={name} is defined for causal models alone: model=decoder")
         self.shape = shape
 
-    def share(self, first: "Encoding") -> None:
-        """Takes over from the first layer's instance what all layers share, where each has its own.
+    @property
+    def parts(self) -> "Sequence[Encoding]":
+        """The encoding itself, or those that it is made of."""
+        return (self,)
 
-        Called on every later one, right after it was made.
-        """
+    def share(self, first: "Encoding") -> None:
+        """Takes over what all layers share; called on every later layer's instance, once made."""
 
     def does_nothing(self) -> bool:
         """Whether every hook is left as it is here, so that positions go unmarked."""

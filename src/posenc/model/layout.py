@@ -12,6 +12,9 @@ decoding gives the whole answer", because the first wrong token breaks both.
 import torch
 from torch import Tensor
 
+from posenc.positions.base import Slots
+from posenc.tasks.base import Sample
+
 
 def arrange(prompt: Tensor, answer: Tensor, *, ask: int, causal: bool) -> Tensor:
     """(n,P), (n,A) -> (n,P+A) input tokens, `ask` being the token of an answer slot."""
@@ -19,3 +22,16 @@ def arrange(prompt: Tensor, answer: Tensor, *, ask: int, causal: bool) -> Tensor
     if causal:
         slots[:, 1:] = answer[:, :-1]
     return torch.cat([prompt, slots], dim=1)
+
+
+def slots(sample: Sample, *, causal: bool) -> Slots:
+    """What a source of positions may know of the tokens that `arrange` gives."""
+    rows, prompt = sample.prompt.shape
+
+    def shown(marks: Tensor | None) -> Tensor | None:
+        if marks is None or causal:
+            return None if marks is None else marks[:, :-1]
+        return torch.cat([marks[:, :prompt], marks[:, prompt + 1 :]], dim=1)
+
+    tokens = prompt + sample.answer.shape[1]
+    return Slots(rows, tokens, shown(sample.places), shown(sample.coordinates))

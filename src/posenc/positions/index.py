@@ -3,17 +3,17 @@
 import torch
 from torch import Tensor
 
-from posenc.positions.base import Positions, index
+from posenc.positions.base import Positions, Slots, index
 
 
 class Index(Positions):
     """Every row gets 0 to T-1, in training and in evaluation."""
 
-    def bound(self, length: int) -> int:
-        return length
+    def bound(self, slots: Slots) -> int:
+        return slots.tokens
 
-    def train(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
-        return index(length)
+    def train(self, slots: Slots, generator: torch.Generator) -> Tensor:
+        return index(slots)
 
-    def evaluate(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
-        return index(length)
+    def evaluate(self, slots: Slots, generator: torch.Generator) -> Tensor:
+        return index(slots)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from posenc.errors import ConfigError
-from posenc.positions.base import Positions, check_choice, index
+from posenc.positions.base import Positions, Slots, check_choice, index
 
 
 class Shifted(Positions):
@@ -24,17 +24,17 @@ class Shifted(Positions):
         self.max_offset = max_offset
         self.at_eval = check_choice("positions.at_eval", at_eval, ("index", "resample"))
 
-    def bound(self, length: int) -> int:
-        return length + self.max_offset
+    def bound(self, slots: Slots) -> int:
+        return slots.tokens + self.max_offset
 
-    def bound_at_eval(self, length: int) -> int:
-        return length if self.at_eval == "index" else self.bound(length)
+    def bound_at_eval(self, slots: Slots) -> int:
+        return slots.tokens if self.at_eval == "index" else self.bound(slots)
 
-    def train(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
-        offsets = torch.randint(self.max_offset + 1, (rows, 1), generator=generator)
-        return offsets + index(length)
+    def train(self, slots: Slots, generator: torch.Generator) -> Tensor:
+        offsets = torch.randint(self.max_offset + 1, (slots.rows, 1), generator=generator)
+        return offsets + index(slots)
 
-    def evaluate(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
+    def evaluate(self, slots: Slots, generator: torch.Generator) -> Tensor:
         if self.at_eval == "resample":
-            return self.train(rows, length, generator)
-        return index(length)
+            return self.train(slots, generator)
+        return index(slots)

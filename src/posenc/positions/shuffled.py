@@ -7,17 +7,17 @@ still solves it does without order. Made for this project.
 import torch
 from torch import Tensor
 
-from posenc.positions.base import Positions
+from posenc.positions.base import Positions, Slots
 
 
 class Shuffled(Positions):
     """A fresh random permutation of 0 to T-1 for every row, in training and in evaluation."""
 
-    def bound(self, length: int) -> int:
-        return length
+    def bound(self, slots: Slots) -> int:
+        return slots.tokens
 
-    def train(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
-        return torch.rand(rows, length, generator=generator).argsort(dim=-1)
+    def train(self, slots: Slots, generator: torch.Generator) -> Tensor:
+        return torch.rand(slots.rows, slots.tokens, generator=generator).argsort(dim=-1)
 
-    def evaluate(self, rows: int, length: int, generator: torch.Generator) -> Tensor:
-        return self.train(rows, length, generator)
+    def evaluate(self, slots: Slots, generator: torch.Generator) -> Tensor:
+        return self.train(slots, generator)

@@ -36,7 +36,9 @@ WHOLE = ("seed", "train_max", "length", "n", "draws", "eval_seed")
 REAL = ("exact", "token_accuracy", "loss", "chance", "token_chance")
 """Columns that hold whole and real numbers; `in_range` holds true or false, the others names."""
 
-EVALUATION_KEYS = ("eval", "length.test", "positions.at_eval", "positions.draws")
+EVALUATION_KEYS = (
+    "eval", "length.test", "positions.at_eval", "positions.draws", "encoding.factor_at_eval",
+)  # fmt: skip
 """Keys that change what is asked of a trained network, not the network."""
 
 NEUTRAL_KEYS = (
@@ -79,7 +81,10 @@ def evaluation_hash(settings: Settings) -> str:
     neutral = ("eval.probe_every", "eval.probe_lengths", "eval.probe_samples")
     kept = _without(settings, neutral)
     positions = {key: kept["positions"].get(key) for key in ("at_eval", "draws")}
-    return _digest({"eval": kept["eval"], "test": kept["length"]["test"], "positions": positions})
+    asked = {"eval": kept["eval"], "test": kept["length"]["test"], "positions": positions}
+    if factor := kept["encoding"].get("factor_at_eval"):
+        asked["factor"] = factor
+    return _digest(asked)
 
 
 def identity(settings: Settings) -> Settings:

@@ -41,6 +41,12 @@ class Sample(NamedTuple):
     """(n,A) int64."""
     scored: Tensor | None = None
     """(n,A) bool, the answer tokens that count in loss and metrics; None where all do."""
+    places: Tensor | None = None
+    """(1 or n, P+1+A) int64, None where the task has no numbers: of every digit its place in its
+    number, counted from 1 in reading order, and 0 for other tokens. The prompt, `?`, the answer."""
+    coordinates: Tensor | None = None
+    """(1 or n, P+1+A, C) int64, None where the task has none: ids by which it couples tokens that
+    belong together, 0 for those that belong to nothing. The prompt, `?`, the answer."""
 
 
 class Chance(NamedTuple):
@@ -86,6 +92,10 @@ class Task(ABC):
     @abstractmethod
     def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
         """(P,) -> (P,): a well-formed prompt of the same tokens in another order."""
+
+    def marked(self, sample: Sample) -> Sample:
+        """The sample with its `places` and `coordinates`, which follow from prompt and answer."""
+        return sample
 
     def lengths(self, low: int, high: int) -> list[int]:
         """The legal lengths from `low` to `high`, both included."""

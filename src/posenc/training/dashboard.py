@@ -14,7 +14,7 @@ from torch import Tensor
 
 from posenc.experiment import Experiment
 from posenc.model.decoding import decode
-from posenc.model.layout import arrange
+from posenc.model.layout import arrange, slots
 from posenc.results.figures import png
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Vocabulary
@@ -88,7 +88,7 @@ def _portrait(experiment: Experiment, seed: int) -> tuple[str, dict[str, NDArray
     tokens = sample.prompt.shape[1] + answers
     stream = generator(seed, "evaluation positions", length, 0)
     watch: list[Tensor] = []
-    ids = experiment.positions.evaluate(SAMPLES, tokens, stream)
+    ids = experiment.positions.evaluate(slots(sample, causal=net.shape.causal), stream)
     given = decode(net, sample.prompt, ids, answers, watch).argmax(dim=-1)
     if tokens <= POSITIONS:
         seen = arrange(sample.prompt[:1], given[:1], ask=net.ask, causal=net.shape.causal)

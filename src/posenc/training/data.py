@@ -72,9 +72,10 @@ class TrainingData(pl.LightningDataModule):
         self, batch: Sample, device: torch.device, dataloader_idx: int
     ) -> Sample:
         """As Lightning does for any nesting of tensors, but without looking for one."""
-        prompt, answer, scored = batch
-        scored = None if scored is None else scored.to(device)
-        return Sample(prompt.to(device), answer.to(device), scored)
+        scored = None if batch.scored is None else batch.scored.to(device)
+        return batch._replace(
+            prompt=batch.prompt.to(device), answer=batch.answer.to(device), scored=scored
+        )
 
 
 def _leave_signals_to_the_trainer(worker: int) -> None:

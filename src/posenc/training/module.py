@@ -12,7 +12,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from posenc.metrics import answer_loss
-from posenc.model.layout import arrange
+from posenc.model.layout import arrange, slots
 from posenc.model.transformer import Transformer
 from posenc.positions.base import Positions
 from posenc.seeding import generator, stream_seed
@@ -68,11 +68,11 @@ class AnswerModule(pl.LightningModule):
 
     def loss(self, batch: Sample, batch_idx: int) -> tuple[Tensor, Tensor]:
         """-> the mean loss over scored tokens, and the (B,A,V) logits."""
-        rows, answers = batch.answer.shape
-        tokens = arrange(batch.prompt, batch.answer, ask=self.net.ask, causal=self.net.shape.causal)
+        causal = self.net.shape.causal
+        tokens = arrange(batch.prompt, batch.answer, ask=self.net.ask, causal=causal)
         stream = generator(self.seed, "positions", batch_idx)
-        ids = self.positions.train(rows, tokens.shape[1], stream).to(tokens.device)
-        logits = self.net(tokens, ids, answers)
+        ids = self.positions.train(slots(batch, causal=causal), stream)
+        logits = self.net(tokens, ids.to(tokens.device), batch.answer.shape[1])
         return answer_loss(logits, batch.answer, batch.scored), logits
 
     def _step(self) -> None:
