@@ -61,7 +61,8 @@ def python(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def test_help_lists_it(project: Path):
     ended = python(project, "train.py", "--help")
-    (line,) = (line for line in ended.stdout.splitlines() if line.startswith("encoding: "))
+    lines = ended.stdout.replace("\n    ", " ").splitlines()
+    (line,) = (line for line in lines if line.startswith("encoding: "))
     assert "even_odd" in line.split(": ")[1].split(", ")
 
 

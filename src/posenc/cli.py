@@ -1,7 +1,9 @@
 """The command line of train.py: Hydra, with one clear line for whatever a user got wrong."""
 
+import logging
 import os
 import sys
+import textwrap
 import traceback
 from argparse import ArgumentError
 from collections.abc import Iterator
@@ -17,11 +19,22 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from posenc import __version__, sweep
+from posenc.console import forgiving_output
 from posenc.errors import ConfigError, Interrupted, RunFailed
 from posenc.explaining import explain
 from posenc.schema import CONFIGS, PROJECT, Config, choices, load
 
 OmegaConf.register_new_resolver("posenc_project", lambda name: str(PROJECT / name))
+
+
+def _catalogue() -> str:
+    """Every group with its choices, for --help."""
+    groups = sorted(folder.name for folder in CONFIGS.iterdir() if folder.is_dir())
+    lines = [f"{group}: {', '.join(choices(group))}" for group in groups]
+    return "\n".join(textwrap.fill(line, 98, subsequent_indent="    ") for line in lines)
+
+
+OmegaConf.register_new_resolver("posenc_choices", _catalogue)
 
 
 MENDABLE = (ConfigError, RunFailed, HydraException, OmegaConfBaseException)
@@ -34,9 +47,10 @@ def main() -> None:
         print(f"posenc {__version__}")
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors arrive whole, to be put in one line
+    logging.raiseExceptions = False  # nobody may be reading what is logged
     # Hydra raises a bare ValueError for encoding=null, a bare AssertionError for hydra.verbose=5,
     # and OSError where it cannot make a folder.
-    with one_line_errors(*MENDABLE, ValueError, AssertionError, OSError):
+    with one_line_errors(*MENDABLE, ValueError, AssertionError, OSError), forgiving_output():
         sys.argv[1:] = _readable(sys.argv[1:])
         try:
             _hydra_main()

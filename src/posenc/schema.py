@@ -153,12 +153,16 @@ def _part(given: Any) -> dict[str, Any]:
     if not isinstance(part, dict) or "name" not in part:
         raise ConfigError(f"encoding.parts: {given} is no encoding; name one, or {{name: ...}}")
     own = part.get("positions")
-    if isinstance(own, str):
+    if own is not None and not isinstance(own, dict):
         own = {"name": own}
-    node = _completed("encoding", {key: part[key] for key in part if key != "positions"})
+    try:
+        node = _completed("encoding", {key: part[key] for key in part if key != "positions"})
+        positions = own and _completed("positions", own)
+    except ConfigError as error:
+        raise ConfigError(f"encoding.parts: {error}") from None
     if "parts" in node:
         raise ConfigError(f"encoding.parts: {node['name']} has parts itself; name all in one list")
-    return node | {"positions": own and _completed("positions", own)}
+    return node | {"positions": positions}
 
 
 def _completed(group: str, node: dict[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,10 @@
 """Where a run is kept, who may write there, and that no file of it is ever seen half written."""
 
 import copy
+import sys
 from collections.abc import Callable
 from itertools import combinations
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,9 @@ from posenc.schema import CONFIGS, PLUGINS, choices
 
 Settings = dict[str, Any]
 
-ASKED_AFTERWARDS = ("eval.", "length.test", "positions.at_eval", "positions.draws")
+ASKED_AFTERWARDS = (
+    "eval.", "length.test", "positions.at_eval", "positions.draws", "encoding.factor_at_eval",
+)  # fmt: skip
 NO_TRACE = (
     "logger.", "threads", "outputs", "overwrite", "checkpoint.", "data.workers",
     "trainer.log_every_n_steps", "trainer.enable_progress_bar",
@@ -56,6 +60,8 @@ def variants(settings: Settings) -> dict[str, Settings]:
     return found
 
 
+REFUSED = 3
+"""Exit status of a process that found a folder locked."""
 GIVEN = composed("positions=random")
 CATALOGUE = [f"{group}={name}" for group in (*PLUGINS, "model") for name in choices(group)]
 
@@ -98,7 +104,11 @@ def test_evaluation_hash_changes_with_what_is_asked_alone():
     own = evaluation_hash(GIVEN)
     changing = {key for key, variant in variants(GIVEN).items() if evaluation_hash(variant) != own}
     asked = {"eval.samples", "eval.lengths", "eval.seed", *ASKED_AFTERWARDS[1:]}
-    assert changing == asked
+    assert changing == asked - {"encoding.factor_at_eval"}
+    scaled = composed("encoding=yarn")
+    factors = [None, 2.0, 3.0]
+    given = [{**scaled, "encoding": {**scaled["encoding"], "factor_at_eval": f}} for f in factors]
+    assert len({evaluation_hash(settings) for settings in given}) == len(factors)
 
 
 @pytest.fixture
@@ -107,13 +117,25 @@ def folder(tmp_path: Path) -> RunFolder:
 
 
 def test_folder_is_locked_for_one_at_a_time_and_free_again_afterwards(folder: RunFolder):
-    def lock_again() -> None:
+    elsewhere = get_context("spawn")
+
+    def lock_again() -> int | None:
+        process = elsewhere.Process(target=_lock, args=[folder])
+        process.start()
+        process.join()
+        return process.exitcode
+
+    with folder.locked():
+        assert lock_again() == REFUSED
+    assert lock_again() == 0
+
+
+def _lock(folder: RunFolder) -> None:
+    try:
         with folder.locked():
             pass
-
-    with folder.locked(), pytest.raises(ConfigError, match="going on right now"):
-        lock_again()
-    lock_again()
+    except ConfigError as error:
+        sys.exit(REFUSED if "going on right now" in str(error) else 1)
 
 
 def test_clearing_leaves_nothing_but_the_lock(folder: RunFolder):

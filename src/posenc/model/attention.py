@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import scaled_dot_product_attention
+from torch.nn.functional import pad, scaled_dot_product_attention
 
 from posenc.encodings.base import Encoding
 from posenc.shapes import Shape
@@ -98,7 +98,11 @@ class Attention(nn.Module):
         k, v = map(self._split, self.to_keys_values(x).chunk(2, dim=-1))
         q, k = encoding.rotate(q, k, context.tables)
         if encoding.score is None and watch is None:
-            mixed = scaled_dot_product_attention(q, k, v, attn_mask=context.mask, scale=self.scale)
+            # Queries and keys may have been widened; the fused kernel wants values just as wide.
+            padded = pad(v, (0, q.shape[-1] - v.shape[-1]))
+            mixed = scaled_dot_product_attention(
+                q, k, padded, attn_mask=context.mask, scale=self.scale
+            )[..., : v.shape[-1]]
         else:
             weights = self._weights(q, k, encoding, context)
             mixed = weights @ v

@@ -133,7 +133,8 @@ class RunFolder:
             raise ConfigError(f"outputs: {error}; set outputs= to a folder to write in") from None
         with lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # Not flock, which workers would inherit and hold on to when the run is killed.
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise ConfigError(f"this very run is going on right now in {self.path}") from None
             yield
