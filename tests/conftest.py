@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
+from catalogue import CLASSES
 from hydra import compose, initialize_config_dir
 
 import posenc.cli  # noqa: F401  configs/train.yaml needs the resolver that it registers
@@ -14,7 +16,7 @@ from posenc.experiment import Experiment
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange, slots
 from posenc.model.transformer import Transformer
-from posenc.schema import CONFIGS, Config, choices, defaults_of, load
+from posenc.schema import CONFIGS, Config, choices, load
 from posenc.seeding import generator
 from posenc.training.data import Batches
 from posenc.training.optimizer import adamw
@@ -28,10 +30,6 @@ ROWS = 4096
 def _composed(*overrides: str) -> Config:
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
         return load(compose("train", list(overrides)))
-
-
-CLASSES = [name for name in choices("encoding") if "_target_" in defaults_of("encoding", name)]
-"""Encodings that are no alias of another."""
 
 
 @pytest.fixture(params=CLASSES)
@@ -60,16 +58,21 @@ def configured() -> Callable[..., Config]:
     return _composed
 
 
+def _roomy(encoding: dict[str, Any]) -> dict[str, Any]:
+    """The same with ROWS rows in every table that ends, those of parts too."""
+    rows = {"max_length": ROWS} if "max_length" in encoding else {}
+    parts = {"parts": [_roomy(part) for part in encoding["parts"]]} if "parts" in encoding else {}
+    return {**encoding, **rows, **parts}
+
+
 @pytest.fixture(scope="session")
 def built() -> Callable[..., Experiment]:
     """(*overrides) -> a fresh small experiment; skips the test where theory defines none."""
 
     def experiment(*overrides: str) -> Experiment:
         config = _composed(*SMALL, *overrides)
-        if "max_length" in config.encoding:
-            config = replace(config, encoding={**config.encoding, "max_length": ROWS})
         try:
-            return build(config)
+            return build(replace(config, encoding=_roomy(config.encoding)))
         except ConfigError as refusal:
             pytest.skip(str(refusal))
 

@@ -29,6 +29,7 @@ class KERPLEPower(PairwiseBias):
         self.raw_r2 = nn.Parameter(uniform(shape.heads).logit())
 
     def between(self, i: Tensor, j: Tensor) -> Tensor:
-        r1 = positive(self.raw_r1)[:, None, None]
-        r2 = FLOOR + (2 - FLOOR) * self.raw_r2.sigmoid()[:, None, None]
+        # In the dtype of the ids: an exponent rounded to bfloat16 is off by percents far away.
+        raw_r1, raw_r2 = (raw.to(i.dtype)[:, None, None] for raw in (self.raw_r1, self.raw_r2))
+        r1, r2 = positive(raw_r1), FLOOR + (2 - FLOOR) * raw_r2.sigmoid()
         return -r1 * (i - j).abs()[:, None] ** r2
