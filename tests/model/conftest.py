@@ -4,12 +4,12 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from catalogue import CLASSES, stir
 from torch import Tensor, nn
 
 from posenc.encodings.base import Encoding
 from posenc.experiment import Experiment
 from posenc.model.transformer import Transformer
-from posenc.schema import choices
 from posenc.shapes import Shape
 
 SYMBOLS = 7
@@ -55,21 +55,23 @@ class Widening(Encoding):
 TOYS = {toy.__name__: toy for toy in (ClippedRelation, PastSum, RelationOfEveryLayer, Widening)}
 
 
-@pytest.fixture(params=[*choices("encoding"), *TOYS])
+@pytest.fixture(params=[*CLASSES, *TOYS])
 def any_encoding(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 @pytest.fixture
 def network(built: Callable[..., Experiment]) -> Callable[..., Transformer]:
-    """(name, model, layers) -> a small float32 network with that encoding, or toy."""
+    """(name, model, layers) -> a small float32 network with that encoding, half trained, or toy."""
 
     def make(name: str, model: str, layers: int = 2) -> Transformer:
         if name not in TOYS:
-            return built(
+            net = built(
                 f"encoding={name}", f"model={model}", f"model.layers={layers}", "task=reverse",
                 f"task.symbols={SYMBOLS}",
             ).net  # fmt: skip
+            stir(net.encodings)
+            return net
         shape = Shape(width=16, heads=2, layers=layers, causal=model == "decoder")
         toy = TOYS[name]
         with torch.random.fork_rng():

@@ -84,6 +84,27 @@ def test_a_bias_masks_alike_in_training_and_evaluation(shape, bias, asking, x, i
     torch.testing.assert_close(trained, dense, atol=1e-5, rtol=1e-5)
 
 
+def test_training_and_evaluation_equal_a_dense_reference(any_encoding, model_name, network, x, ids):
+    net, x = network(any_encoding, model_name), x.float()
+    module, encoding = net.blocks[0].attention, net.encoding
+    for training in (True, False):
+        net.train(training)
+        dense = naive.attention(module, x, ids, encoding)
+        for asking in (1, 3, T):
+            with torch.inference_mode(not training):
+                given = module(x, asking, encoding, context(encoding, ids, asking))
+            torch.testing.assert_close(given, dense[:, -asking:], atol=1e-5, rtol=1e-5)
+
+
+def test_every_query_sees_itself_so_that_no_row_is_empty(any_encoding, network, ids):
+    """The fused kernel would make numbers of nothing: visibility and biases never let it come."""
+    encoding = network(any_encoding, "decoder").encoding
+    for asking in (2, T):
+        mask = context(encoding, ids, asking).mask
+        own = mask.diagonal(T - asking, dim1=-2, dim2=-1)
+        assert own.all() if mask.dtype == torch.bool else own.isfinite().all()
+
+
 def test_the_fused_kernel_always_gets_four_axes(any_encoding, model_name, network, ids):
     encoding = network(any_encoding, model_name).encoding
     for asking in (1, 3, T):

@@ -1,12 +1,19 @@
 """The network against a slow twin, and what it may and may not know of order."""
 
+import os
+import shutil
+from dataclasses import replace
+
 import naive
 import pytest
 import torch
+from catalogue import source, stir
 from sequences import sequences
 from torch.nn.functional import cross_entropy
 
 from posenc.errors import ConfigError
+from posenc.positions.several import Several
+from posenc.schema import choices
 from posenc.shapes import Shape
 
 B, T, SYMBOLS = 3, 8, 7
@@ -62,20 +69,79 @@ def test_watching_changes_no_answer(any_encoding, model_name, network, tokens, i
         torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
 
 
+def paired(experiment, positions_name):
+    """(network with its encoding half trained, source); None where the program refuses the pair."""
+    net = experiment.net
+    sources = [source(positions_name)] * len(net.encoding.parts)
+    positions = Several(sources) if len(sources) > 1 else sources[0]
+    slots = sequences(B, T)
+    try:
+        replace(experiment, positions=positions).check_room(slots, slots)
+    except ConfigError as refusal:
+        line = str(refusal)
+        assert line.startswith(f"positions={positions_name} and encoding=")
+        assert line.endswith(": real numbers choose no row of a table")
+        return None
+    stir(net.encodings)
+    return net, positions
+
+
 def test_later_tokens_never_change_earlier_logits(encoding_name, positions_name, built, draw):
     """Bit for bit, and under one draw of the ids."""
-    net = built(f"encoding={encoding_name}", "model=decoder", "task=reverse", "task.symbols=7").net
-    positions = built(f"positions={positions_name}", "task=reverse").positions
+    settings = ("model=decoder", "task=reverse", f"task.symbols={SYMBOLS}")
+    pair = paired(built(f"encoding={encoding_name}", *settings), positions_name)
+    if pair is None:
+        return
+    net, positions = pair
     tokens = torch.randint(SYMBOLS + 1, (B, T), generator=draw)
     for policy in (positions.train, positions.evaluate):
         ids = policy(sequences(B, T), draw)
         before = net(tokens, ids, T)
+        assert before.isfinite().all()
         for place in range(T - 1):
             changed = tokens.clone()
             changed[:, place + 1 :] = (tokens[:, place + 1 :] + 1) % (SYMBOLS + 1)
             after = net(changed, ids, T)
             assert torch.equal(after[:, : place + 1], before[:, : place + 1]), place
             assert not torch.equal(after[:, place + 1 :], before[:, place + 1 :])
+
+
+def test_an_encoder_takes_the_ids_of_every_source_or_refuses_them(encoding_name, built, draw):
+    """Repeated, out of order, real and far ones."""
+    settings = ("task=reverse", f"task.symbols={SYMBOLS}")
+    tokens = torch.randint(SYMBOLS + 1, (B, T), generator=draw)
+    for name in choices("positions"):
+        pair = paired(built(f"encoding={encoding_name}", *settings), name)
+        if pair is not None:
+            net, positions = pair
+            for policy in (positions.train, positions.evaluate):
+                loss = net(tokens, policy(sequences(B, T), draw), 2).square().mean()
+                gradients = torch.autograd.grad(
+                    loss, list(net.parameters()), allow_unused=True, materialize_grads=True
+                )
+                assert all(part.isfinite().all() for part in (loss, *gradients)), name
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    shutil.which(os.environ.get("CXX", "c++")) is None, reason="there is no C++ compiler"
+)
+def test_compiles_to_one_graph_that_computes_the_same(encoding_name, model_name, network, tokens):
+    """With the compiler that `torch.compile` takes by default, forward and backward."""
+    torch._dynamo.reset()
+    net = network(encoding_name, model_name)
+    compiled = torch.compile(net, fullgraph=True)
+    ids = torch.arange(T)[None]
+    for training in (True, False):
+        net.train(training)
+        results = []
+        for function in (net, compiled):
+            net.zero_grad()
+            logits = function(tokens, ids, 2)
+            logits.square().mean().backward()
+            gradients = [p.grad.clone() for p in net.parameters() if p.grad is not None]
+            results.append([logits, *gradients])
+        torch.testing.assert_close(*results, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("answers", [1, 4])
