@@ -1,8 +1,10 @@
-"""The raw number of the position, along one learned direction: x + id * w.
+"""The raw number of the position, along one learned direction.
 
-The naive scheme that textbooks reject: the added vector grows without bound, so an id past the
-trained length is larger than anything seen. A direction is needed, because a number added to
-every channel alike is removed again, exactly, where LayerNorm subtracts the mean.
+    x + id * w
+
+The naive scheme that textbooks reject, since the added vector grows without bound. Past the trained
+length it is larger than anything that training has seen. A direction is needed, because a number
+added to every channel alike is removed again, exactly, where LayerNorm subtracts the mean.
 """
 
 import torch

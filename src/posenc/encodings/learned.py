@@ -3,7 +3,7 @@
     x + table[id]
 
 Gehring et al., arXiv 1705.03122; Devlin et al., arXiv 1810.04805. Past the trained length rows stay
-as they were drawn, up to the table's end; `past_end` says what happens to ids beyond that:
+as they were drawn, up to the table's end. `past_end` says what happens to ids beyond that:
 
 - `error`: they are refused.
 - `clamp`: they all take the last row, and so look alike.

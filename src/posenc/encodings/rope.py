@@ -1,8 +1,10 @@
 """Rotary position embedding: queries and keys are turned by angles that grow with the position.
 
-Channel pair c of a head turns by id * base^(-2c/K), so that q.k depends on content and on the
-difference of the two ids alone. Su et al., arXiv 2104.09864. Past the trained length angles go on,
-but slow pairs reach differences in angle that were never trained.
+    logit(i, j) = R(i) q_i . R(j) k_j / sqrt(K),  R(id) turns pair c by id * base^(-2c/K)
+
+So a logit depends on content and on the difference of the two ids alone. Su et al., arXiv
+2104.09864. Past the trained length angles go on, but slow pairs reach differences in angle that
+were never trained.
 
 Pairs are (c, c + K/2), the half-split layout of Llama; the paper pairs neighbours (2c, 2c + 1), the
 same up to a fixed permutation of the channels. Weights do not carry over from one to the other.

@@ -1,8 +1,10 @@
 """T5's relative bias: one learned number for each head and bucket of distances.
 
+    bias(i, j) = table[bucket(j - i)],  a row of numbers for the heads
+
 Half of a direction's buckets hold one distance each, the rest widen logarithmically up to
-`max_distance`, past which everything shares the last one. So no distance beyond the trained length
-is undefined; but a bucket that training never reaches stays as it was drawn, and is noise there.
+`max_distance`, past which everything shares the last one. Past the trained length every distance
+has a bucket, but one that training never reaches stays as it was drawn, and is noise there.
 
 Raffel et al., arXiv 1910.10683. T5 itself does not divide logits by sqrt(K); this project's
 attention does, for every encoding, so the bias weighs more here than there.
