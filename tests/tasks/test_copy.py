@@ -2,6 +2,8 @@ import pytest
 import torch
 
 from posenc.errors import ConfigError
+from posenc.model.layout import slots
+from posenc.positions.task import Coupled
 from posenc.seeding import generator
 from posenc.tasks.base import Chance
 from posenc.tasks.copy import Copy
@@ -46,6 +48,16 @@ def test_the_answer_is_a_tensor_of_its_own():
     sample = Copy().sample(2, 3, generator(0, "copy"))
     sample.prompt.zero_()
     assert sample.answer.any()
+
+
+def test_a_symbol_shares_its_id_with_its_copy():
+    sample = Copy().sample(2, 3, generator(0, "copy"))
+    decoder, encoder = (
+        Coupled().evaluate(slots(sample, causal=causal), generator(0, "ids")).tolist()
+        for causal in (True, False)
+    )
+    assert decoder == [[2, 3, 4, 1, 2, 3]]
+    assert encoder == [[2, 3, 4, 2, 3, 4]]
 
 
 def test_reorder_finds_the_other_order_of_two():

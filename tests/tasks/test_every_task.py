@@ -89,6 +89,23 @@ def test_shapes_and_tokens(task):
         assert len(shapes) == 1
 
 
+def test_marks_follow_from_prompt_and_answer(task):
+    for length in tried(task):
+        sample = task.sample(3, length, generator(0, "marks", length))
+        bare = sample._replace(places=None, coordinates=None)
+        for given, again in zip(sample[3:], task.marked(bare)[3:], strict=True):
+            assert (given is None) == (again is None)
+            if given is not None:
+                tokens = sample.prompt.shape[1] + 1 + sample.answer.shape[1]
+                assert given.shape[0] in (1, 3)
+                assert given.shape[1] == tokens
+                assert given.dtype == torch.int64
+                assert given.min() >= 0
+                assert torch.equal(given, again)
+        assert sample.places is None or sample.places.dim() == 2
+        assert sample.coordinates is None or sample.coordinates.dim() == 3
+
+
 def test_a_generator_decides_the_sample(task):
     length = task.lengths(SHORT, LONG)[-1]
     first, again, other = (task.sample(50, length, generator(seed, "draw")) for seed in (0, 0, 1))

@@ -1,6 +1,8 @@
 import pytest
 
 from posenc.errors import ConfigError
+from posenc.model.layout import slots
+from posenc.positions.task import Coupled
 from posenc.seeding import generator
 from posenc.tasks.reverse import Reverse
 
@@ -23,6 +25,16 @@ def test_all_strings_are_as_likely():
     _, counts = prompt.unique(dim=0, return_counts=True)
     assert len(counts) == 8
     assert (counts - 1_000).abs().max() < 4 * (8_000 * 7 / 64) ** 0.5
+
+
+def test_a_symbol_shares_its_id_with_its_mirror_image():
+    sample = Reverse().sample(2, 3, generator(0, "reverse"))
+    decoder, encoder = (
+        Coupled().evaluate(slots(sample, causal=causal), generator(0, "ids")).tolist()
+        for causal in (True, False)
+    )
+    assert decoder == [[1, 2, 3, 4, 3, 2]]
+    assert encoder == [[1, 2, 3, 3, 2, 1]]
 
 
 def test_one_symbol_is_too_few():

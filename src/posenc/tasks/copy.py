@@ -39,7 +39,16 @@ class Copy(Task):
             prompt = distinct(n, length, symbols, generator)
         else:
             prompt = torch.randint(symbols, (n, length), generator=generator)
-        return Sample(prompt, prompt.clone())
+        return self.marked(Sample(prompt, prompt.clone()))
+
+    def marked(self, sample: Sample) -> Sample:
+        """Couples symbol t = 1, 2, ... of the prompt and of the answer by the id 1 + t; `?` has 1.
+
+        Cho et al. 2024, arXiv:2405.20671.
+        """
+        ids = torch.arange(2, sample.prompt.shape[1] + 2)
+        coupled = torch.cat([ids, ids.new_ones(1), ids])
+        return sample._replace(coordinates=coupled[None, :, None])
 
     def solve(self, prompt: list[int]) -> list[int]:
         return list(prompt)

@@ -22,7 +22,17 @@ class Reverse(Task):
 
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
         prompt = torch.randint(len(self.vocabulary), (n, length), generator=generator)
-        return Sample(prompt, prompt.flip(1))
+        return self.marked(Sample(prompt, prompt.flip(1)))
+
+    def marked(self, sample: Sample) -> Sample:
+        """Couples symbol t = 1, 2, ... of the prompt with its mirror image by the id t; `?` has one
+        more than the last.
+
+        The code of Cho et al. 2024, arXiv:2405.20671.
+        """
+        ids = torch.arange(1, sample.prompt.shape[1] + 2)
+        coupled = torch.cat([ids, ids[:-1].flip(0)])
+        return sample._replace(coordinates=coupled[None, :, None])
 
     def solve(self, prompt: list[int]) -> list[int]:
         return prompt[::-1]
