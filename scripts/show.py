@@ -1,19 +1,31 @@
-"""Ask a finished run about a prompt, and about the same tokens in another order.
+"""Look at an encoding before any training, or ask a finished run.
 
+    python scripts/show.py encoding=fire
+    python scripts/show.py encoding=fire encoding.threshold=50 model=decoder length=200 out=DIR
     python scripts/show.py run=FOLDER prompt="the man bit the old dog"
 
-Prints what the network answers, how sure it is, and which tokens it looked at.
+Without run=, prints what the encoding is, and draws what it does to a text of `length` tokens, the
+longest tested one unless given, into `out`; any other key is one of train.py. With run=, prints
+what a trained network answers, how sure it is, and which tokens it looked at, for a prompt and for
+the same tokens in another order.
 """
 
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
 
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
+from posenc.errors import ConfigError
 from posenc.reopen import arguments, reopen
+from posenc.schema import CONFIGS, load
 
 
-def main(given: list[str]) -> None:
-    """Reads key=value arguments and shows."""
+def ask(given: Sequence[str]) -> None:
+    """Shows what a finished run makes of a prompt."""
     own, changes = arguments(given, ["run", "prompt"])
     config, folder = reopen(own["run"], changes)
 
@@ -27,8 +39,35 @@ def main(given: list[str]) -> None:
     show(experiment, own["prompt"], title=f"{config.task['name']}, {run}")
 
 
+def look(given: Sequence[str]) -> None:
+    """Shows an encoding."""
+    own = {key: value for key, _, value in (each.partition("=") for each in given)}
+    settings = [each for each in given if each.partition("=")[0] not in ("length", "out")]
+    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        config = load(compose("train", settings))
+    length = own.get("length", str(config.length.test))
+    if not length.isdecimal():
+        raise ConfigError(f"length={length}: must be a number of tokens")
+    # What follows from the lengths of a run, as the factor of a scaled RoPE does, follows from it.
+    tested = max(int(length), config.length.train)
+    config = replace(config, length=replace(config.length, test=tested))
+    name = f"{config.model.name}-{config.encoding['name']}"
+    folder = Path(own.get("out") or Path(config.outputs, "pictures", name))
+
+    from posenc.building import build  # imports torch
+    from posenc.portrait import portray
+
+    portray(config, build(config), length=int(length), folder=folder)
+
+
+def main(given: Sequence[str]) -> None:
+    """Reads key=value arguments and shows."""
+    keys = {argument.partition("=")[0] for argument in given}
+    (ask if keys & {"run", "prompt"} else look)(given)
+
+
 if __name__ == "__main__":
-    with one_line_errors(*MENDABLE, OSError), forgiving_output():
+    with one_line_errors(*MENDABLE, ValueError, AssertionError, OSError), forgiving_output():
         if {"-h", "--help"} & set(sys.argv):
             print(__doc__)
         else:

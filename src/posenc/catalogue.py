@@ -1,12 +1,105 @@
-"""What can be chosen, as Markdown tables made from the yaml files and docstrings alone."""
+"""What can be chosen, as Markdown made from yaml files, docstrings and committed results alone."""
 
 import ast
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from posenc.schema import PLUGINS, choices, defaults_of
+import polars as pl
+
+from posenc.errors import ConfigError
+from posenc.results.labels import MASK_TELLS_ORDER, MISSING
+from posenc.results.statistics import fitted
+from posenc.schema import PLUGINS, PROJECT, choices, defaults_of
 
 SOURCE = Path(__file__).resolve().parent.parent
+ENCODINGS = PROJECT / "experiments" / "encodings"
+"""Holds the page of all encodings and the results that it shows."""
+LENGTHS = (20, 40, 100)
+"""The longest that is trained, and two beyond."""
+INTRODUCTION = """# Every encoding
+
+Each acts by one or more of four hooks: **additive** ones add to the embeddings, before the first
+layer; the others act in every layer, on **queries and keys** (turned, as by RoPE, or widened), by
+a **bias** on the logits that knows the two positions alone, or by a **score**, new logits that
+depend on content as well. `python scripts/show.py encoding=NAME` draws what one of them does.
+
+Parameters are those of 2 layers of width 64 with 4 heads. Exact match is that of the default task,
+trained on 5 to 20 words, seed 0 alone: a first look and no ranking, for which the
+[default experiment](../who_bit_whom/README.md) has five. A training step is compared with one
+of `none`, 64 texts of 64 tokens in one thread: median of alternating rounds in one process.
+
+```bash
+python train.py experiment=encodings
+python train.py -m model=decoder encoding={decoders}
+python scripts/report.py outputs/who_bit_whom --out experiments/encodings
+python scripts/benchmark.py --encodings
+python scripts/catalogue.py
+```
+
+"""
+
+
+@dataclass(frozen=True)
+class Page:
+    """What the docstrings of a module say."""
+
+    text: str
+    """All of the module's own."""
+    summary: str
+    """The first sentence."""
+    formula: str
+    """The first indented block, without its indent."""
+    beyond: str
+    """The sentence on what happens past the trained length."""
+    papers: list[str]
+    """arXiv ids."""
+    control: bool
+    """Whether order does not matter to a task."""
+
+    @property
+    def links(self) -> str:
+        """To the papers."""
+        return ", ".join(f"[{p}](https://arxiv.org/abs/{p})" for p in self.papers) or MISSING
+
+
+class Facts(NamedTuple):
+    """What the classes know of an encoding, in the default network."""
+
+    hooks: list[str]
+    parameters: int
+    causal: bool
+
+
+def page(group: str, name: str) -> Page:
+    """The page of a choice that is no alias."""
+    module = defaults_of(group, name)["_target_"].rpartition(".")[0]
+    source = ast.parse((SOURCE / f"{module.replace('.', '/')}.py").read_text())
+    parts: list[ast.Module | ast.ClassDef] = [source]
+    parts += (node for node in source.body if isinstance(node, ast.ClassDef))
+    docstrings = [ast.get_docstring(part) or "" for part in parts]
+    text = docstrings[0]
+    formula = re.search(r"^(?:    .*\n?)+", text, re.MULTILINE)
+    beyond = re.search(r"Past the trained length.*?\.(?=\s|$)", _one_line(text))
+    return Page(
+        text=text,
+        summary=_one_line(text.split("\n\n")[0]).rstrip("."),
+        formula=re.sub("^    ", "", formula[0], flags=re.MULTILINE).rstrip() if formula else "",
+        beyond=beyond[0] if beyond else "",
+        papers=sorted(set(re.findall(r"\d{4}\.\d{5}", " ".join(docstrings)))),
+        control="order_matters = False" in [ast.unparse(x) for part in parts for x in part.body],
+    )
+
+
+def stands_for(group: str, name: str) -> str:
+    """What an alias says it is short for; empty for a choice of its own."""
+    text = (PROJECT / "configs" / group / f"{name}.yaml").read_text()
+    found = re.search(r"^# Stands for (\S+=\S+(?: \S+=\S+)*?)[.:](?: (.*)\.)?$", text, re.MULTILINE)
+    if found is None:
+        return ""
+    return f"stands for `{found[1]}`" + (f": {found[2]}" if found[2] else "")
 
 
 def fill(text: str) -> str:
@@ -25,18 +118,82 @@ def table(group: str) -> str:
 
 
 def _line(group: str, name: str) -> str:
-    settings = defaults_of(group, name)
-    module = settings.pop("_target_").rpartition(".")[0]
-    settings.pop("name")
-    source = ast.parse((SOURCE / f"{module.replace('.', '/')}.py").read_text())
-    parts: list[ast.Module | ast.ClassDef] = [source]
-    parts += (node for node in source.body if isinstance(node, ast.ClassDef))
-    docstrings = [ast.get_docstring(part) or "" for part in parts]
-    summary = " ".join(docstrings[0].split("\n\n")[0].split()).rstrip(".")
-    papers = sorted(set(re.findall(r"\d{4}\.\d{5}", " ".join(docstrings))))
-    links = ", ".join(f"[{paper}](https://arxiv.org/abs/{paper})" for paper in papers) or "–"
-    if "order_matters = False" in [ast.unparse(line) for part in parts for line in part.body]:
-        summary += " (a control: order does not matter)"
-    values = {key: str(value).lower() for key, value in settings.items()}
-    shown = ", ".join(f"`{key}={value}`" for key, value in values.items()) or "–"
-    return f"| `{name}` | {summary} | {links} | {shown} |"
+    if alias := stands_for(group, name):
+        return f"| `{name}` | {alias} | {MISSING} | {MISSING} |"
+    settings, own = defaults_of(group, name), page(group, name)
+    summary = own.summary + " (a control: order does not matter)" * own.control
+    values = {key: settings[key] for key in settings if key not in ("name", "_target_")}
+    shown = ", ".join(f"`{key}={_yaml(value)}`" for key, value in values.items()) or MISSING
+    return f"| `{name}` | {summary} | {own.links} | {shown} |"
+
+
+def _yaml(value: object) -> str:
+    """A default as it is written on a command line."""
+    if isinstance(value, list):
+        return f"[{','.join(map(_yaml, value))}]"
+    return "null" if value is None else str(value).lower()
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def classes() -> list[str]:
+    """Encodings that are no alias."""
+    return [name for name in choices("encoding") if "_target_" in defaults_of("encoding", name)]
+
+
+def document(facts: Mapping[str, Facts], folder: Path = ENCODINGS) -> str:
+    """The page of all encodings, with what results.csv and steps.csv in the folder know of them."""
+    decoders = ",".join(["none", *(name for name, fact in facts.items() if fact.causal)])
+    heads = " | ".join(f"at {length}" for length in LENGTHS)
+    lines = [
+        f"| `encoding=` | acts by | parameters | {heads} | step |",
+        f"|---|---|---:|{'---:|' * len(LENGTHS)}---:|",
+    ]
+    steps = training_steps(folder)
+    results = _read(folder / "results.csv")
+    for name, fact in facts.items():
+        link = f"[`{name}`](#{name})" + r" \*" * fact.causal
+        cells = [link, ", ".join(fact.hooks) or MISSING, f"{fact.parameters:,}"]
+        cells += _exact(results, name, "decoder" if fact.causal else "encoder")
+        cells.append(f"{steps[name]:.2f}" if name in steps else MISSING)
+        lines.append(f"| {' | '.join(cells)} |")
+    lines += [
+        "",
+        "In parentheses: exact match averages below 0.9 on trained lengths.  ",
+        f"\\*: in a decoder, where {MASK_TELLS_ORDER}; compared with `none` in a decoder.",
+    ]
+    sections = [_section(name, page("encoding", name)) for name in facts]
+    introduction = INTRODUCTION.format(decoders=decoders)
+    return introduction + "\n".join(lines) + "\n\n" + "\n".join(sections)
+
+
+def _section(name: str, own: Page) -> str:
+    block = f"```text\n{own.formula}\n```\n\n"
+    return f"## {name}\n\n{own.summary}.\n\n{block}{own.beyond} Source: {own.links}.\n"
+
+
+def training_steps(folder: Path = ENCODINGS) -> dict[str, float]:
+    """How long a training step takes with each measured encoding, relative to `none`."""
+    table = _read(folder / "steps.csv")
+    return {} if table is None else dict(table.select("encoding", "ratio").rows())
+
+
+def _read(path: Path) -> pl.DataFrame | None:
+    return pl.read_csv(path) if path.exists() else None
+
+
+def _exact(results: pl.DataFrame | None, name: str, model: str) -> list[str]:
+    """Exact match at each of LENGTHS; raises ConfigError where seed 0 has several runs."""
+    if results is None:
+        return [MISSING] * len(LENGTHS)
+    own = results.filter(encoding=name, model=model, positions="index", seed=0)
+    if own.is_empty():
+        return [MISSING] * len(LENGTHS)
+    if own["fingerprint"].n_unique() > 1:
+        raise ConfigError(f"results.csv: several runs of encoding={name} model={model} seed=0; keep one")
+    by_length = dict(own.select("length", "exact").rows())
+    shown = [f"{by_length[n]:.2f}" if n in by_length else MISSING for n in LENGTHS]
+    good = fitted(own["exact"].to_list(), own["in_range"].to_list())
+    return shown if good else [f"({cell})" for cell in shown]

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from posenc.results.figures import heat_map, length_curves, png
+from posenc.results.figures import curves, heat_map, length_curves, png
 
 Planted = Callable[..., list[dict[str, Any]]]
 
@@ -168,3 +168,27 @@ def svg_of(chart: Any) -> str:
 def test_pictures_leave_nothing_behind() -> None:
     chart = heat_map({"": [[0.0, 1.0]]}, rows="r", columns="c")
     assert png(chart) == png(chart)
+
+
+def test_curves_over_whole_numbers_leave_gaps_and_name_lines_where_there_are_several() -> None:
+    one = curves({"": [1.0, math.nan, 3.0]}, first=-1, x="x", y="y", title="a title")
+    (points,) = values(one.to_dict(), "line")
+    assert points == [{"line": "", "x": -1, "y": 1.0}, {"line": "", "x": 1, "y": 3.0}]
+    assert ">a title<" in svg_of(one)
+    svg = svg_of(curves({"head 2": [0.0, 1.0], "head 1": [1.0, 0.0]}, first=0, x="x", y="y"))
+    assert svg.index(">head 2<") < svg.index(">head 1<")
+
+
+def test_a_softened_heat_map_shows_small_values_beside_large_ones() -> None:
+    matrix = {"": [[-1.0, 0.0, 0.0, 500.0]]}
+    softened = painted(heat_map(matrix, rows="r", columns="c", signed=True, softened=True))
+    plain = painted(heat_map(matrix, rows="r", columns="c", signed=True))
+    assert len(softened) == 3
+    shades = [sorted(map(sum, cells)) for cells in (softened, plain)]
+    assert shades[0][1] < shades[1][1] - 10
+
+
+def test_cells_may_stand_for_every_third_position() -> None:
+    svg = svg_of(heat_map({"": [[0.0] * 3]}, rows="r", columns="c", column_step=3))
+    assert all(f">{place}<" in svg for place in (0, 3, 6))
+    assert ">1<" not in svg

@@ -99,7 +99,7 @@ def test_settings_come_with_the_final_figures(events):
 
 def test_pictures_can_be_opened(events):
     expected = {f"attention/layer{layer}" for layer in (1, 2)}
-    expected |= {"encoding/table", "encoding/similarity"}
+    expected |= {"encoding/table", "encoding/similarity", "encoding/distance"}
     assert set(events.Tags()["images"]) == expected
     for tag in expected:
         (image,) = events.Images(tag)

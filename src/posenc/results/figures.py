@@ -14,7 +14,7 @@ from posenc.results.reading import RUN
 from posenc.results.report import SETTING, contenders, runs
 from posenc.results.variants import Variants
 
-Chart = TypeVar("Chart", alt.ConcatChart, alt.FacetChart)
+Chart = TypeVar("Chart", alt.ConcatChart, alt.FacetChart, alt.LayerChart)
 Matrix = Sequence[Sequence[float | None]]
 
 GREY = "#6b7280"
@@ -105,11 +105,16 @@ def heat_map(
     row_labels: Sequence[str] | None = None,
     column_labels: Sequence[str] | None = None,
     signed: bool = False,
+    softened: bool = False,
+    row_step: int = 1,
+    column_step: int = 1,
 ) -> alt.FacetChart:
     """Matrices as coloured cells, one panel for each, all on one scale of colours.
 
-    `rows` and `columns` name the axes, whose cells are numbered from 0 unless labelled. A cell
-    that is None or not finite stays blank. `signed` puts a pale 0 between two colours.
+    `rows` and `columns` name the axes, whose cells are numbered from 0 in the given steps unless
+    labelled. A cell that is None or not finite stays blank. `signed` puts a pale 0 between two
+    colours, and `softened` makes these follow the logarithm of values beyond 1, so that small ones
+    still show beside large ones.
     """
     cells: list[dict[str, Any]] = [
         {"panel": name, "row": i, "column": j, "value": value}
@@ -124,7 +129,11 @@ def heat_map(
     step = alt.Step(max(smallest, min(MATRIX // max(height, width), 18)))
     largest = max((abs(cell["value"]) for cell in cells), default=0) or 1
     scale = (
-        alt.Scale(scheme="blueorange", domain=[-largest, largest])
+        alt.Scale(
+            scheme="blueorange",
+            domain=[-largest, largest],
+            type="symlog" if softened else "linear",
+        )
         if signed
         else alt.Scale(scheme="blues")
     )
@@ -132,8 +141,8 @@ def heat_map(
         alt.Chart(_data(cells))
         .mark_rect()
         .encode(
-            x=alt.X("column:O", **_cells(width, columns, column_labels)),
-            y=alt.Y("row:O", **_cells(height, rows, row_labels)),
+            x=alt.X("column:O", **_cells(width, columns, column_labels, column_step)),
+            y=alt.Y("row:O", **_cells(height, rows, row_labels, row_step)),
             color=alt.Color(
                 "value:Q", scale=scale, title="", legend=alt.Legend(gradientLength=120)
             ),
@@ -147,6 +156,40 @@ def heat_map(
     return _styled(chart)
 
 
+def curves(
+    lines: Mapping[str, Sequence[float]], *, first: int, x: str, y: str, title: str = ""
+) -> alt.LayerChart:
+    """Named lines over whole numbers from `first` on; `x` and `y` name the axes.
+
+    A value that is not finite leaves a gap. A single line has no legend.
+    """
+    points: list[dict[str, Any]] = [
+        {"line": name, "x": place, "y": value}
+        for name, values in lines.items()
+        for place, value in enumerate(values, start=first)
+        if math.isfinite(value)
+    ]
+    legend = alt.Legend(title="", symbolType="stroke", symbolStrokeWidth=3, labelLimit=0)
+    colour = alt.Color(
+        "line:N",
+        sort=list(lines),
+        scale=alt.Scale(scheme="tableau10"),
+        legend=legend if len(lines) > 1 else None,
+    )
+    dashed = alt.MarkDef("rule", color=GREY, strokeDash=[6, 4], strokeWidth=1)
+    layers = [
+        alt.Chart(_data([{"x": 0}]), mark=dashed).encode(x="x:Q"),
+        alt.Chart(_data(points))
+        .mark_line(strokeWidth=1.5)
+        .encode(
+            x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)),
+            y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
+            color=colour,
+        ),
+    ]
+    return _styled(alt.LayerChart(layer=layers, title=title, width=420, height=240))
+
+
 def png(chart: alt.TopLevelMixin, scale: float = 2) -> bytes:
     """The chart as a PNG of `scale` pixels to the point, drawn without a browser or a network."""
     buffer = io.BytesIO()
@@ -154,8 +197,8 @@ def png(chart: alt.TopLevelMixin, scale: float = 2) -> bytes:
     return buffer.getvalue()
 
 
-def _cells(count: int, name: str, labels: Sequence[str] | None) -> dict[str, Any]:
-    axis = alt.Axis(labelAngle=0, labelOverlap=True)
+def _cells(count: int, name: str, labels: Sequence[str] | None, step: int) -> dict[str, Any]:
+    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr=f"datum.value * {step}")
     if labels is not None:
         # Words repeat within a sentence, so cells keep their numbers and only show the words.
         axis = alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", labelOverlap=False)

@@ -80,7 +80,8 @@ def _portrait(experiment: Experiment, seed: int) -> tuple[str, dict[str, NDArray
     """Some problems with the answers given, and pictures by tag."""
     net, task = experiment.net.cpu().eval(), experiment.task
     positions = min(POSITIONS, net.encoding.max_length or POSITIONS)
-    charts = {f"encoding/{k}": v for k, v in encoding_pictures(net.encoding, positions).items()}
+    drawn = encoding_pictures(net.encoding, torch.arange(positions)[None])
+    charts = {f"encoding/{name}": chart for name, chart in drawn.items()}
     short = [length for length in experiment.trained if length <= READABLE]
     length = max(short, default=experiment.trained[0])
     sample = task.sample(SAMPLES, length, generator(seed, "evaluation", length))
@@ -107,7 +108,7 @@ def _spread(there: int, most: int) -> list[int]:
     return [1 + round(k * (there - 1) / (most - 1)) for k in range(most)]
 
 
-def _pixels(chart: alt.FacetChart) -> NDArray[np.uint8]:
+def _pixels(chart: alt.TopLevelMixin) -> NDArray[np.uint8]:
     return np.asarray(Image.open(io.BytesIO(png(chart, scale=1))).convert("RGB"))
 
 

@@ -1,69 +1,142 @@
 """Pictures of an encoding, drawn from what its hooks do, and of the attention that was paid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import altair as alt
 import torch
 from torch import Tensor
-from torch.nn.functional import cosine_similarity
 
 from posenc.encodings.base import Encoding
-from posenc.results.figures import heat_map
+from posenc.results.figures import curves, heat_map
 
 HEADS = 8
 """Heads in one picture."""
 CHANNELS = 128
 """Channels in the picture of what is added; the similarity beside it is that of all."""
+CELLS = 100
+"""Positions along a side of a matrix; of longer texts every second is drawn, every third, ..."""
+NOTHING = 1e-4
+"""What nowhere changes a logit by more is not drawn."""
+ON_LOGITS = {
+    "rotation": "q.k / sqrt(K) of ones, relative to distance 0",
+    "bias": "added to the logits",
+    "score": "added to the logits, given q and k of ones",
+}
+"""Titles of what hooks do to logits."""
 
 
 @torch.inference_mode()
-def encoding_pictures(encoding: Encoding, length: int) -> dict[str, alt.FacetChart]:
-    """What an encoding adds, rotates or biases at positions 0..length-1, if anything."""
-    shape = encoding.shape
-    ids = torch.arange(length)[None]
-    pictures = {}
-    added = encoding.embed(torch.zeros(1, length, shape.width), ids)[0]
+def encoding_pictures(encoding: Encoding, ids: Tensor) -> dict[str, alt.TopLevelMixin]:
+    """What an encoding does to a text of two tokens or more with these (1, T) ids, if anything.
+
+    `table` is what it adds to embeddings and `similarity` the inner products of that; `rotation`,
+    `bias` and `score` are what those hooks do to logits, head by head; `distance` follows one query
+    over all keys. Under a causal mask keys ahead stay blank.
+    """
+    tokens = ids.shape[1]
+    step = -(-tokens // CELLS)
+    drawn = torch.arange(0, tokens, step)
+    added = encoding.embed(torch.zeros(1, tokens, encoding.shape.width), ids)[0]
+    pictures: dict[str, alt.TopLevelMixin] = {}
     if added.any():
-        similarity = cosine_similarity(added[:, None], added[None], dim=-1)
-        pictures["table"] = heat_map(
-            {"": added[:, :CHANNELS].tolist()},
-            rows="position",
-            columns="channel",
-            title="added to the embedding" + _shown("channels", CHANNELS, shape.width),
-            signed=True,
-        )
-        pictures["similarity"] = heat_map(
-            {"": similarity.tolist()},
-            rows="position",
-            columns="position",
-            title="cosine similarity of what is added",
-            signed=True,
-        )
-    tables = encoding.prepare(ids, ids)
-    constant = torch.ones(1, shape.heads, length, shape.head_width)
-    q, k = encoding.rotate(constant, constant, tables)
-    if not torch.equal(q, constant):
-        product = (q @ k.transpose(-1, -2))[0, 0] / shape.head_width
-        pictures["rotation"] = heat_map(
-            {"": product.tolist()},
+        pictures |= _of_embeddings(added, drawn, step)
+    for name, maps in on_logits(encoding, ids, drawn).items():
+        panels = _different_heads(maps[..., drawn])
+        some = "" if len(panels) == 1 else _shown("heads", HEADS, len(maps))
+        pictures[name] = heat_map(
+            panels,
             rows="query position",
             columns="key position",
-            title="q.k / K for q and k of ones",
+            title=ON_LOGITS[name] + some,
             signed=True,
+            softened=True,  # a softmax sees differences of 1
+            row_step=step,
+            column_step=step,
         )
-    bias = encoding.bias(tables)
-    if bias is not None:
-        pictures["bias"] = heat_map(
-            _by_head(bias[0]),
-            rows="query position",
-            columns="key position",
-            title="added to the logits" + _shown("heads", HEADS, shape.heads),
-            signed=True,
+    asking = tokens - 1 if encoding.shape.causal else tokens // 2
+    parts = on_logits(encoding, ids, torch.tensor([asking]))
+    if parts:
+        heads = _different_heads(torch.stack(list(parts.values())).sum(dim=0))
+        pictures["distance"] = curves(
+            {head: row for head, (row,) in heads.items()},
+            first=-asking,
+            x="position of the key - position of the query",
+            y="added to the logit",
+            title=f"what a query at position {asking} finds added to its logits",
         )
     return pictures
 
 
-def _by_head(maps: Tensor) -> Mapping[str, list[list[float]]]:
+def on_logits(encoding: Encoding, ids: Tensor, queries: Tensor) -> dict[str, Tensor]:
+    """What hooks do to the logits of these (Q,) places of a text with (1, T) ids: name -> (H,Q,T).
+
+    Queries and keys are ones before `rotate`, which counts relative to the logit of the query's own
+    place: scaling all logits alike is nothing to draw. Keys that a causal mask hides are nan.
+    Hooks that add nothing are left out.
+    """
+    shape, tokens = encoding.shape, ids.shape[1]
+    visible = torch.ones(len(queries), tokens, dtype=torch.bool)
+    if shape.causal:
+        visible = torch.arange(tokens) <= queries[:, None]
+    tables = encoding.prepare(ids[:, queries], ids)
+    q, k = (torch.ones(1, shape.heads, n, shape.head_width) for n in (len(queries), tokens))
+    q, k = encoding.rotate(q, k, tables)
+    logits = q @ k.transpose(-1, -2) * shape.head_width**-0.5
+    own = logits.gather(-1, queries[None, None, :, None].expand(1, shape.heads, -1, 1))
+    parts = {"rotation": logits - own}
+    bias = encoding.bias(tables)
+    if bias is not None:
+        parts["bias"] = bias
+        logits = logits + bias
+    if encoding.score is not None:
+        parts["score"] = encoding.score(logits, q, k, tables, visible[None, None]) - logits
+    return {
+        name: part[0].masked_fill(~visible, float("nan"))
+        for name, part in parts.items()
+        if part[0].masked_fill(~visible, 0).abs().max() > NOTHING
+    }
+
+
+def _of_embeddings(added: Tensor, drawn: Tensor, step: int) -> dict[str, alt.TopLevelMixin]:
+    """(T,D) vectors, of which some positions are drawn."""
+    rows, middle = added[drawn], len(added) // 2
+    similarity = rows @ rows.T
+    return {
+        "table": heat_map(
+            {"": rows[:, :CHANNELS].tolist()},
+            rows="position",
+            columns="channel",
+            title="added to the embedding" + _shown("channels", CHANNELS, added.shape[1]),
+            signed=True,
+            row_step=step,
+        ),
+        "similarity": heat_map(
+            {"": similarity.tolist()},
+            rows="position",
+            columns="position",
+            title="inner products of what is added",
+            signed=bool((similarity < 0).any()),
+            row_step=step,
+            column_step=step,
+        ),
+        "distance": curves(
+            {"": (added @ added[middle]).tolist()},
+            first=-middle,
+            x=f"position - {middle}",
+            y="inner product",
+            title=f"inner products with what is added at position {middle}",
+        ),
+    }
+
+
+def _different_heads(maps: Tensor) -> dict[str, list[list[float]]]:
+    """As `_by_head`, but one for all of them where all are alike."""
+    if len(maps) > 1 and (maps - maps[:1]).nan_to_num().abs().max() <= NOTHING:
+        return {"every head": maps[0].tolist()}
+    return _by_head(maps)
+
+
+def _by_head(maps: Tensor) -> dict[str, list[list[float]]]:
     """(H,Q,T) -> a titled matrix for each of the first heads."""
     return {f"head {head}": matrix.tolist() for head, matrix in enumerate(maps[:HEADS], start=1)}
 
