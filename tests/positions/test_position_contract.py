@@ -9,6 +9,7 @@ import torch
 import yaml
 from sequences import sequences
 
+from posenc.errors import ConfigError
 from posenc.positions.base import Positions
 
 CONFIGS = {
@@ -25,14 +26,27 @@ def class_of(name: str) -> type[Positions]:
     return getattr(importlib.import_module(module), cls)
 
 
+def variants():
+    """(name, settings): every source as its yaml has it, and with each other policy it knows."""
+    for name, config in CONFIGS.items():
+        yield name, {}
+        for policy in ("resample", "even", "index"):
+            if policy != config.get("at_eval", policy):
+                try:
+                    class_of(name)(at_eval=policy)
+                except ConfigError:
+                    continue
+                yield name, {"at_eval": policy}
+
+
 @pytest.fixture(params=CONFIGS)
 def name(request):
     return request.param
 
 
-@pytest.fixture
-def positions(name):
-    settings = {key: CONFIGS[name][key] for key in CONFIGS[name].keys() - {"name", "_target_"}}
+@pytest.fixture(params=variants(), ids=lambda variant: "-".join([variant[0], *variant[1].values()]))
+def positions(request):
+    name, settings = request.param
     return class_of(name)(**settings)
 
 
@@ -100,8 +114,8 @@ def test_the_generator_decides_and_nothing_else(draw):
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_tokens_of_a_row_can_be_told_apart(name, draw):
-    if name in REPEATING:
+def test_tokens_of_a_row_can_be_told_apart(positions, draw):
+    if type(positions).__module__.rpartition(".")[2] in REPEATING:
         pytest.skip("tokens that belong together share an id")
     assert all(len(row.unique()) == 20 for row in draw(20))
 

@@ -5,11 +5,16 @@ import torch
 
 import posenc.positions.random
 from posenc.errors import ConfigError
+from posenc.positions.abacus import Abacus
 from posenc.positions.base import Slots
 from posenc.positions.index import Index
+from posenc.positions.interpolated import Interpolated
 from posenc.positions.random import Random
+from posenc.positions.random_float import RandomFloat
+from posenc.positions.several import Several
 from posenc.positions.shifted import Shifted
 from posenc.positions.shuffled import Shuffled
+from posenc.positions.task import Coupled
 
 ROWS = 2000
 
@@ -168,3 +173,172 @@ def test_shuffled_puts_every_id_anywhere_equally_often(mode):
     for place in range(length):
         share = ids[:, place].bincount(minlength=length) / ROWS
         assert (share - 1 / length).abs().max() < 4 * spread
+
+
+@pytest.mark.parametrize(("length", "different"), [(1, 30), (20, 64), (60, 1)])
+def test_random_can_draw_for_every_row_of_a_training_batch(length, different):
+    source = Random(span=60, per_sample=True)
+    ids = source.train(Slots(64, length), generator())
+    assert ids.shape == (64, length)
+    assert in_order(ids)
+    assert len(ids.unique(dim=0)) >= different
+    evaluated = source.evaluate(Slots(64, length), generator())
+    assert torch.equal(evaluated, Random(span=60).evaluate(Slots(64, length), generator()))
+
+
+@pytest.mark.parametrize("use", ["train", "evaluate"])
+def test_random_float_draws_sorted_numbers_for_every_row(use):
+    source = RandomFloat(span=50.0)
+    ids = getattr(source, use)(Slots(ROWS, 9), generator())
+    assert (ids.dtype, ids.shape) == (torch.float64, (ROWS, 9))
+    assert in_order(ids)
+    assert 0 <= ids.min() < 0.1
+    assert 49.9 < ids.max() < 50
+    assert len(ids.unique(dim=0)) == ROWS
+    # Unsorted they are uniform: a tenth of them in each tenth of the span.
+    share = (ids / 5).long().flatten().bincount(minlength=10) / ids.numel()
+    assert (share - 0.1).abs().max() < 4 * (0.1 * 0.9 / ids.numel()) ** 0.5
+
+
+@pytest.mark.parametrize("span", [0.5, 7.3, 2048.0])
+def test_random_float_evenly_is_the_mean_of_many_draws(span):
+    drawn = RandomFloat(span=span).evaluate(Slots(ROWS, 9), generator())
+    even = RandomFloat(span=span, at_eval="even").evaluate(Slots(ROWS, 9), generator())
+    assert (even.dtype, even.shape) == (torch.float64, (1, 9))
+    spread = drawn.std(dim=0) / ROWS**0.5
+    assert ((even[0] - drawn.mean(dim=0)).abs() < 4 * spread).all()
+    assert even.max() < RandomFloat(span=span).bound(Slots(1, 9))
+
+
+def test_random_float_can_count_from_zero_at_evaluation():
+    ids = RandomFloat(span=3.0, at_eval="index").evaluate(Slots(3, 5), generator())
+    assert ids.dtype == torch.float64
+    assert ids.tolist() == [[0, 1, 2, 3, 4]]
+
+
+def test_interpolated_counts_in_training_and_never_reaches_the_trained_length_after_it():
+    source = Interpolated(trained_length=6)
+    for length in (1, 5, 6):
+        counted = torch.arange(length, dtype=torch.float64)[None]
+        assert torch.equal(source.train(Slots(4, length), generator()), counted)
+        assert torch.equal(source.evaluate(Slots(4, length), generator()), counted)
+        assert source.bound_at_eval(Slots(1, length)) == length
+    for length in (7, 12, 1000):
+        ids = source.evaluate(Slots(4, length), generator())
+        assert ids.shape == (1, length)
+        assert 6 * (1 - 2 / length) < ids.max() < 6
+        assert ids.diff().sub(6 / length).abs().max() < 1e-12
+        assert source.bound_at_eval(Slots(1, length)) == 6
+    assert source.evaluate(Slots(1, 12), generator()).tolist() == [[i / 2 for i in range(12)]]
+
+
+@pytest.mark.parametrize("model", ["encoder", "decoder"])
+def test_interpolated_takes_the_trained_length_of_the_run_in_tokens(model, built):
+    """Prompt and answer of length 7 of a task that reverses them are 14 tokens."""
+    run = ("task=reverse", "length.train=7", f"model={model}", "encoding=rope")
+    assert built(*run, "positions=interpolated").positions.trained_length == 14
+    chosen = built(*run, "positions=interpolated", "positions.trained_length=9")
+    assert chosen.positions.trained_length == 9
+
+
+PLACES = torch.tensor([[3, 2, 1, 0, 2, 1, 0, 0]])
+
+
+def slots_of(kind):
+    """Two rows whose tokens have these places, or these coordinates in the second column."""
+    if kind is Abacus:
+        return Slots(2, 8, places=PLACES)
+    return Slots(2, 8, coordinates=torch.stack([PLACES.flip(1), PLACES], dim=-1))
+
+
+@pytest.mark.parametrize("source", [Abacus(max_offset=4), Coupled(coordinate=1, max_offset=4)])
+def test_marks_of_the_task_start_at_one_offset_for_a_batch_and_zero_stays(source):
+    slots = slots_of(type(source))
+    assert torch.equal(source.evaluate(slots, generator()), PLACES)
+    offsets = []
+    for seed in range(200):
+        ids = source.train(slots, generator(seed))
+        assert ids.dtype == torch.int64
+        assert torch.equal(ids == 0, PLACES == 0)
+        (offset,) = (ids - PLACES)[PLACES > 0].unique().tolist()
+        offsets.append(offset)
+    assert {*offsets} == {0, 1, 2, 3, 4}
+    assert min(map(offsets.count, range(5))) > 20
+    assert source.bound(slots) == 3 + 4 + 1
+    assert source.bound_at_eval(slots) == 3 + 1
+
+
+@pytest.mark.parametrize("kind", [Abacus, Coupled])
+def test_without_an_offset_training_sees_what_evaluation_does(kind):
+    settings = {"coordinate": 1} if kind is Coupled else {}
+    source, slots = kind(max_offset=0, **settings), slots_of(kind)
+    assert torch.equal(source.train(slots, generator()), source.evaluate(slots, generator()))
+    assert source.bound(slots) == source.bound_at_eval(slots) == 4
+
+
+def test_places_of_every_row_stay_its_own():
+    places = torch.tensor([[1, 2, 0], [0, 1, 1]])
+    ids = Abacus(max_offset=9).train(Slots(2, 3, places=places), generator())
+    assert len((ids - places)[places > 0].unique()) == 1
+    assert torch.equal(ids > 0, places > 0)
+
+
+@pytest.mark.parametrize(
+    ("source", "named"),
+    [
+        (Abacus(), r"^positions=abacus: the task has no numbers"),
+        (Coupled(), r"^positions\.coordinate=0: the task gives 0 ids"),
+        (Coupled(coordinate=2), r"^positions\.coordinate=2: the task gives 2 ids"),
+    ],
+)
+def test_marks_that_the_task_lacks_are_refused(source, named):
+    slots = slots_of(Coupled) if "2 ids" in named else Slots(2, 8)
+    for use in (
+        lambda: source.bound(slots),
+        lambda: source.bound_at_eval(slots),
+        lambda: source.train(slots, generator()),
+        lambda: source.evaluate(slots, generator()),
+    ):
+        with pytest.raises(ConfigError, match=named):
+            use()
+
+
+def test_sources_side_by_side_keep_their_own_ids():
+    common, slots = Random(span=99), Slots(3, 8, places=PLACES)
+    source = Several([Abacus(), common, common, Random(span=99), Interpolated(trained_length=4)])
+    for use in (source.train, source.evaluate):
+        ids = use(slots, generator())
+        assert ids.shape[1:] == (8, 5)
+        assert torch.equal(ids[..., 0] == 0, (PLACES == 0).expand(len(ids), 8))
+        assert torch.equal(ids[..., 1], ids[..., 2])  # one source draws once
+        assert not torch.equal(ids[..., 1], ids[..., 3])
+    assert ids[0, :, 4].tolist() == [i / 2 for i in range(8)]
+    assert source.bound(slots) == 3 + 99 + 1
+    assert source.bound_at_eval(slots) == 99
+
+
+def test_sources_side_by_side_are_averaged_as_the_one_that_draws_most():
+    assert Several([Index(), Random(draws=3)]).draws == 3
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda: RandomFloat(span=0.0), r"positions\.span=0\.0"),
+        (lambda: RandomFloat(span=float("nan")), r"positions\.span=nan"),
+        (lambda: RandomFloat(span=float("inf")), r"positions\.span=inf"),
+        (lambda: RandomFloat(draws=0), r"positions\.draws=0"),
+        (lambda: RandomFloat(at_eval="even", draws=2), r"positions\.draws=2.*at_eval=even"),
+        (lambda: RandomFloat(at_eval="middle"), r"positions\.at_eval=middle: .*resample, even"),
+        (lambda: Interpolated(trained_length=0), r"positions\.trained_length=0"),
+        (lambda: Interpolated(trained_length="long"), r"positions\.trained_length=long"),
+        (lambda: Interpolated(trained_length=float("inf")), r"positions\.trained_length=inf"),
+        (lambda: Interpolated(trained_length=True), r"positions\.trained_length=True"),
+        (lambda: Abacus(max_offset=-1), r"positions\.max_offset=-1"),
+        (lambda: Coupled(max_offset=-1), r"positions\.max_offset=-1"),
+        (lambda: Coupled(coordinate=-1), r"positions\.coordinate=-1"),
+    ],
+)
+def test_impossible_settings_are_refused_by_name(make, named):
+    with pytest.raises(ConfigError, match=named):
+        make()

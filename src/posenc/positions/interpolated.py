@@ -19,15 +19,19 @@ class Interpolated(Positions):
     `trained_length`, in tokens, is what the run trains on at most where nothing else is said; None
     stands for 20 outside a run.
 
-    Raises ConfigError unless `trained_length` is positive.
+    Raises ConfigError unless `trained_length` is a whole number of at least 1, or None.
     """
 
     real = True
 
     def __init__(self, *, trained_length: int | None = None) -> None:
-        self.trained_length = 20 if trained_length is None else trained_length
-        if not self.trained_length > 0:
-            raise ConfigError(f"positions.trained_length={trained_length}: must be above 0")
+        length = 20 if trained_length is None else trained_length
+        if type(length) is not int or length < 1:
+            raise ConfigError(
+                f"positions.trained_length={trained_length}: must be a number of tokens, at least "
+                "1, or null for the longest trained length"
+            )
+        self.trained_length = length
 
     def bound(self, slots: Slots) -> int:
         return slots.tokens

@@ -26,14 +26,17 @@ class RandomFloat(Positions):
     real = True
 
     def __init__(self, *, span: float = 2048.0, at_eval: str = "resample", draws: int = 1) -> None:
-        if not span > 0:
-            raise ConfigError(f"positions.span={span}: must be above 0")
+        if not 0 < span < math.inf:
+            raise ConfigError(f"positions.span={span}: must be above 0, and finite")
         self.span = span
         self.at_eval = check_choice("positions.at_eval", at_eval, ("resample", "even", "index"))
         self.draws = check_draws(draws, at_eval)
 
     def bound(self, slots: Slots) -> int:
         return math.ceil(self.span)
+
+    def bound_at_eval(self, slots: Slots) -> int:
+        return slots.tokens if self.at_eval == "index" else self.bound(slots)
 
     def train(self, slots: Slots, generator: torch.Generator) -> Tensor:
         ids = torch.rand(slots.rows, slots.tokens, generator=generator, dtype=torch.float64)
@@ -43,5 +46,5 @@ class RandomFloat(Positions):
         if self.at_eval == "resample":
             return self.train(slots, generator)
         if self.at_eval == "even":
-            return (index(slots) + 1) * self.span / (slots.tokens + 1)
+            return (index(slots).double() + 1) * self.span / (slots.tokens + 1)
         return index(slots).double()

@@ -12,7 +12,8 @@ class Several(Positions):
     """One source for each part of an encoding.
 
     A source that stands for several parts, as that of the whole run may, draws once for all of
-    them; two sources of one kind draw each for itself. Ids have one more axis, (1 or rows, tokens, parts). Among real ids whole ones are real, too.
+    them; two sources of one kind draw each for itself. Ids have one more axis, (1 or rows, tokens,
+    parts). Among real ids whole ones are real, too.
     """
 
     def __init__(self, sources: Sequence[Positions]) -> None:
