@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 import pytorch_lightning as pl
+import torch
 import yaml
+from catalogue import CLASSES
 
 from posenc.building import build
 from posenc.errors import ConfigError
+from posenc.evaluation import by_length
 from posenc.schema import CONFIGS, PLUGINS, choices, defaults_of
+from posenc.seeding import generator
 from posenc.settings import Optimizer, Trainer
 from posenc.training.optimizer import adamw
 
@@ -76,3 +80,57 @@ def test_every_combination_builds_or_is_refused_in_one_sentence(
             assert len(line) < 250
         else:
             assert experiment.net.shape.causal == (model == "decoder")
+
+
+ALIASES = sorted(set(choices("encoding")) - set(CLASSES))
+MARKS = {"places": ["abacus", "abacus_fire", "abacus_rope"], "coordinates": ["coupled"]}
+"""What a task must know of its tokens for these to be defined."""
+
+
+@pytest.mark.parametrize("task", choices("task"))
+def test_what_asks_a_task_for_marks_builds_where_it_has_them(task: str, configured):
+    chosen = defaults_of("task", task)
+    plain = build(replace(configured("model.width=16"), task=chosen))
+    sample = plain.task.sample(1, 5, generator(0, "marks"))
+    for mark, encodings in MARKS.items():
+        for encoding in encodings:
+            config = replace(configured(f"encoding={encoding}", "model.width=16"), task=chosen)
+            if getattr(sample, mark) is None:
+                with pytest.raises(ConfigError, match=r"positions.* task (has no|gives 0)"):
+                    build(config)
+            else:
+                assert build(config).positions.bound
+
+
+@pytest.mark.parametrize("alias", ALIASES)
+def test_every_alias_learns_and_answers(alias: str, model_name: str, built, learned):
+    run = ("task=addition", "length.min=1", "length.train=4", "length.test=8")
+    experiment = built(f"encoding={alias}", f"model={model_name}", *run)
+    net = learned(experiment, 3, rows=8)
+    assert all(weights.isfinite().all() for weights in net.state_dict().values())
+    parts = (net, experiment.task, experiment.positions)
+    for score in by_length(*parts, [1, 8], samples=8, seed=0):
+        assert score.n == 8
+
+
+def test_settings_that_are_null_follow_from_the_lengths_of_the_run(configured):
+    """In tokens: reversing 7 symbols is 14 of them, and 35 symbols are five times as many."""
+    run = ("task=reverse", "length.train=7", "model.width=16")
+    short, long = (configured(*run, f"length.test={length}") for length in (7, 35))
+
+    def encoding(name: str, config=long, **settings):
+        chosen = defaults_of("encoding", name) | settings
+        return build(replace(config, encoding=chosen)).net.eval().encoding
+
+    for name in ("rope_linear", "rope_ntk", "yarn"):
+        assert encoding(name).factor_at_eval == 5
+        assert encoding(name, factor_at_eval=3).factor_at_eval == 3
+        assert encoding(name, short).factor_at_eval == 1
+    filled_in, given = encoding("yarn"), encoding("yarn", trained_length=14)
+    cpu = torch.device("cpu")
+    assert torch.equal(filled_in.frequencies(cpu), given.frequencies(cpu))
+    assert encoding("fire").threshold == 14
+    assert encoding("fire", threshold=99).threshold == 99
+    assert encoding("dape", base="fire").base.threshold == 14
+    parts = configured(*run, "encoding=combined", "encoding.parts=[learned,fire]")
+    assert build(parts).net.encoding.parts[1].threshold == 14
