@@ -1,32 +1,44 @@
 """Steps per second of `train.py`, everything on, against a bare loop with the same net and data.
 
     python scripts/benchmark.py [--steps 500] [--rounds 5] [key=value ...]
+    python scripts/benchmark.py --encodings [--steps 20] [--rounds 15] [--out DIR] [key=value ...]
 
-Both run in turn in one process, and each round gives one ratio, so a machine that slows down for a
-while slows both. The keys are those of train.py.
+The second compares bare loops instead, every encoding's with that of `none`, on texts of 64 tokens,
+and writes steps.csv; those defined for decoders alone are compared with a decoder.
+
+What is compared runs in turn in one process, and each round gives one ratio, so a machine that
+slows down for a while slows all of it. The keys are those of train.py.
 """
 
 import argparse
+import csv
 import io
 import json
 import logging
 import statistics
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import torch
 from hydra import compose, initialize_config_dir
 
 from posenc.building import batches, build, optimizer_maker
+from posenc.catalogue import ENCODINGS, classes
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange, slots
+from posenc.portrait import decoder_only
 from posenc.results.records import RunFolder
 from posenc.run import train
 from posenc.schema import CONFIGS, Config, load
 from posenc.seeding import generator
+
+SENTENCES = "length={min:63,train:63,test:63}"
+"""In words; with the place of the answer they make 64 tokens."""
 
 
 def bare(config: Config) -> float:
@@ -59,21 +71,11 @@ def whole(config: Config) -> float:
     return config.trainer.max_steps / float(seconds)
 
 
-def main() -> None:
+def against_train(config: Config, rounds: int) -> None:
     """Prints both speeds of every round, and the median and spread of their ratio."""
-    parser = argparse.ArgumentParser(description="train.py against a bare loop.")
-    parser.add_argument("--steps", type=int, default=500, help="of each run")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for train.py")
-    given = parser.parse_args()
-    fixed = [f"trainer.max_steps={given.steps}", "eval.samples=16"]
-    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        config = load(compose("train", [*fixed, *given.overrides]))
-    torch.set_num_threads(config.threads)
-    logging.disable()
     ratios = []
     with tempfile.TemporaryDirectory() as outputs:
-        for number in range(given.rounds + 1):
+        for number in range(rounds + 1):
             now = replace(config, outputs=outputs, seed=number)
             with redirect_stdout(io.StringIO()):
                 order = (bare, whole) if number % 2 else (whole, bare)
@@ -89,6 +91,60 @@ def main() -> None:
         f"train.py / bare loop: median {statistics.median(ratios):.3f} "
         f"({min(ratios):.3f} to {max(ratios):.3f}), {config.threads} thread(s)"
     )
+
+
+def against_none(configs: Sequence[Config], rounds: int, file: Path) -> None:
+    """Prints and writes how long a step takes with each encoding, relative to `none`."""
+    columns = ("encoding", "model", "rounds", "ratio", "least", "most")
+    ratios: dict[tuple[str, str], list[float]] = {}
+    for number in range(rounds + 1):
+        reference: dict[str, float] = {}
+        for config in configs:
+            speed, model, name = bare(config), config.model.name, config.encoding["name"]
+            reference.setdefault(model, speed)  # `none` comes first
+            if number:  # the first pays for what is loaded only once
+                ratios.setdefault((name, model), []).append(reference[model] / speed)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w", newline="") as written:
+        table = csv.writer(written, lineterminator="\n")
+        table.writerow(columns)
+        for (name, model), found in ratios.items():
+            middle, least, most = statistics.median(found), min(found), max(found)
+            print(f"{name:<20}{model:<10}{middle:.2f}  ({least:.2f} to {most:.2f})")
+            shown = (f"{value:.3f}" for value in (middle, least, most))
+            table.writerow([name, model, rounds, *shown])
+    print(f"wrote {file}")
+
+
+def main() -> None:
+    """Reads arguments and measures."""
+    parser = argparse.ArgumentParser(description="train.py, or every encoding, against a bare loop")
+    parser.add_argument("--encodings", action="store_true", help="compare these, not train.py")
+    parser.add_argument("--steps", type=int, help="of each run; default 500, or 20 an encoding")
+    parser.add_argument("--rounds", type=int, help="default 5, or 15")
+    parser.add_argument("--out", type=Path, default=ENCODINGS, metavar="DIR", help="of steps.csv")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for train.py")
+    given = parser.parse_args()
+    steps = given.steps or (20 if given.encodings else 500)
+    fixed = [f"trainer.max_steps={steps}", "eval.samples=16"]
+    logging.disable()
+    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+
+        def configured(*own: str) -> Config:
+            return load(compose("train", [*fixed, *own, *given.overrides]))
+
+        torch.set_num_threads(configured().threads)
+        if not given.encodings:
+            against_train(configured(), given.rounds or 5)
+            return
+        names = ["none", *(name for name in classes() if name != "none")]
+        pairs = [("decoder" if decoder_only(name) else "encoder", name) for name in names]
+        configs = [
+            configured(SENTENCES, f"model={model}", f"encoding={name}")
+            for model, name in [*pairs, ("decoder", "none")]
+        ]
+        configs.sort(key=lambda config: config.encoding["name"] != "none")
+    against_none(configs, given.rounds or 15, given.out / "steps.csv")
 
 
 if __name__ == "__main__":

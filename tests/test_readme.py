@@ -8,18 +8,21 @@ import sys
 import time
 import urllib.request
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from posenc.catalogue import fill
+from posenc.catalogue import classes, fill, page, stands_for
 from posenc.results.records import RunFolder
-from posenc.schema import CONFIGS, PROJECT, load
+from posenc.schema import CONFIGS, PROJECT, choices, defaults_of, load
 
 README = (PROJECT / "README.md").read_text()
 INSTALL, TEST, *USE = re.findall(r"^```bash\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+PYTHON = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 COMMANDS = [line.partition("  #")[0].strip() for block in USE for line in block.splitlines()]
 QUICK = "trainer.max_steps=4 eval.samples=8 data.batch_size=4 length.test=24 outputs=outputs"
 ENVIRONMENT = {
@@ -48,8 +51,91 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of what the catalogue is made of and goes into."""
+    for name in ("src", "configs", "scripts", "experiments"):
+        shutil.copytree(PROJECT / name, tmp_path / name)
+    for name in ("train.py", "README.md"):
+        shutil.copy(PROJECT / name, tmp_path)
+    return tmp_path
+
+
 def test_the_tables_are_up_to_date() -> None:
     assert fill(README) == README, "run scripts/catalogue.py"
+
+
+def test_the_page_of_all_encodings_is_up_to_date(copied: Path) -> None:
+    bash("PYTHONPATH=src python scripts/catalogue.py", copied)
+    for name in ("README.md", "experiments/encodings/README.md"):
+        assert (copied / name).read_text() == (PROJECT / name).read_text(), "run catalogue.py"
+
+
+@pytest.mark.parametrize("name", classes())
+def test_every_encoding_has_a_formula_and_says_what_happens_beyond(name: str) -> None:
+    own = page("encoding", name)
+    assert own.formula
+    assert not own.formula.startswith(" ")
+    assert " ".join(own.text.split()).count("Past the trained length") == 1
+    assert own.beyond.startswith("Past the trained length")
+    assert own.beyond.endswith(".")
+
+
+def test_an_alias_is_listed_as_what_it_stands_for() -> None:
+    aliases = set(choices("encoding")) - set(classes())
+    assert all(stands_for("encoding", alias) for alias in aliases)
+    assert "| `coupled` | stands for `encoding=learned positions=task` |" in README
+
+
+def test_results_and_speed_stand_in_the_page(copied: Path) -> None:
+    header = "encoding,model,positions,seed,fingerprint,length,in_range,exact"
+    rows = [
+        "alibi,encoder,index,0,a,20,true,1.0",
+        "alibi,encoder,index,0,a,40,false,0.75",
+        "alibi,encoder,index,1,b,40,false,0.0",
+        "alibi,encoder,random,0,c,40,false,0.0",
+        "none,encoder,index,0,d,20,true,0.5",
+        "cope,decoder,index,0,e,20,true,1.0",
+    ]
+    folder = copied / "experiments" / "encodings"
+    (folder / "results.csv").write_text("\n".join([header, *rows]))
+    (folder / "steps.csv").write_text("encoding,model,ratio\nalibi,encoder,1.0625\n")
+    bash("PYTHONPATH=src python scripts/catalogue.py", copied)
+    text = (folder / "README.md").read_text()
+    assert "| [`alibi`](#alibi) | bias | 0 | 1.00 | 0.75 | – | 1.06 |" in text
+    assert "| [`none`](#none) | – | 0 | (0.50) | – | – | – |" in text
+    assert r"| [`cope`](#cope) \* | score | 2,048 | 1.00 | – | – | – |" in text
+    with (folder / "results.csv").open("a") as results:
+        results.write("\nalibi,encoder,index,0,f,40,false,0.9")
+    with pytest.raises(AssertionError, match="several runs of encoding=alibi"):
+        bash("PYTHONPATH=src python scripts/catalogue.py", copied)
+
+
+def test_every_encoding_can_be_imported_with_torch_alone() -> None:
+    names = [defaults_of("encoding", name)["_target_"].split(".")[-1] for name in classes()]
+    heavy = ("hydra", "omegaconf", "pytorch_lightning", "polars", "altair", "scipy", "rich")
+    program = f"""
+import sys
+from posenc.encodings import {", ".join(names)}
+assert sorted(sys.modules["posenc.encodings"].__all__) == {sorted(names)}
+assert not set(sys.modules) & set({heavy})
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_examples_for_other_models_run() -> None:
+    additive, rotary, bias, _ = PYTHON
+    given: dict[str, Any] = {}
+    exec(additive, given)
+    assert given["x"].shape == (1, 20, 512)
+    exec(rotary, given)
+    turned = given["mixed"]
+    exec(bias, given)
+    logits = given["q"] @ given["k"].transpose(-1, -2) / 8 + given["bias"]
+    torch.testing.assert_close(given["mixed"], logits.softmax(dim=-1) @ given["v"])
+    assert turned.shape == given["mixed"].shape == (1, 8, 20, 64)
+    assert not torch.allclose(turned, given["mixed"])
 
 
 def test_the_continuous_integration_runs_the_first_two_commands() -> None:
@@ -76,6 +162,8 @@ def test_every_command_runs(desk: Path) -> None:
             command += f" {QUICK} logger=none"
         if "report.py" in command:
             command += " outputs"
+        if "show.py encoding=" in command:
+            command += " out=pictures"
         for path in re.findall(r"run=(\S+)", command):
             assert (desk / path).parent.is_dir(), "the README trains it before it is asked"
             (own,) = (desk / path).parent.glob("seed0-*")
@@ -126,22 +214,18 @@ def test_run_folders_are_those_of_the_default_job(path: str) -> None:
     assert RunFolder.of(settings).path == Path(path).resolve()  # type: ignore[arg-type]
 
 
-def test_the_added_encoding_works_and_is_listed(tmp_path: Path) -> None:
-    for name in ("src", "configs", "scripts"):
-        shutil.copytree(PROJECT / name, tmp_path / name)
-    for name in ("train.py", "README.md"):
-        shutil.copy(PROJECT / name, tmp_path)
-    (python,) = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+def test_the_added_encoding_works_and_is_listed(copied: Path) -> None:
+    *_, python = PYTHON
     (yaml,) = re.findall(r"^```yaml\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    (tmp_path / "src/posenc/encodings/mine.py").write_text(python)
-    (tmp_path / "configs/encoding/mine.yaml").write_text(yaml)
+    (copied / "src/posenc/encodings/mine.py").write_text(python)
+    (copied / "configs/encoding/mine.yaml").write_text(yaml)
     command = f"PYTHONPATH=src python train.py encoding=mine encoding.steepness=2 {QUICK}"
-    bash(command, tmp_path)
-    assert list(tmp_path.glob("outputs/who_bit_whom/encoder-mine-index/seed0-*/lengths.csv"))
-    bash("PYTHONPATH=src python scripts/catalogue.py", tmp_path)
-    assert (
-        "| `mine` | A bias that falls with the square root" in (tmp_path / "README.md").read_text()
-    )
+    bash(command, copied)
+    assert list(copied.glob("outputs/who_bit_whom/encoder-mine-index/seed0-*/lengths.csv"))
+    bash("PYTHONPATH=src python scripts/catalogue.py", copied)
+    line = "| `mine` | A bias that falls with the square root"
+    assert line in (copied / "README.md").read_text()
+    assert "\n## mine\n" in (copied / "experiments/encodings/README.md").read_text()
 
 
 @pytest.mark.parametrize("encoding", ["none", "sinusoidal", "learned"])

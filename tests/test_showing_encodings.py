@@ -58,6 +58,18 @@ def test_parts_and_positions_are_named(tmp_path: Path) -> None:
     assert "positions    random: Randomised positions" in ended.out
 
 
+def test_places_of_digits_come_from_a_problem_of_the_task(tmp_path: Path) -> None:
+    choice = ("encoding=abacus_rope", "task=addition", f"out={tmp_path}")
+    ended = show(*choice, *SMALL)
+    assert ended.code == 0, ended.err
+    assert pictures(tmp_path) == {"table", "similarity", "rotation", "distance"}
+    with_index = tmp_path / "index"
+    show("encoding=combined", f"out={with_index}", *SMALL)
+    same = [(tmp_path / name).read_bytes() == (with_index / name).read_bytes()
+            for name in ("rotation.png", "similarity.png")]  # fmt: skip
+    assert same == [True, False]
+
+
 def test_pictures_of_an_earlier_call_do_not_stay(tmp_path: Path) -> None:
     assert show("encoding=alibi", f"out={tmp_path}", *SMALL).code == 0
     assert show("encoding=rope", f"out={tmp_path}", *SMALL).code == 0

@@ -171,7 +171,8 @@ def document(facts: Mapping[str, Facts], folder: Path = ENCODINGS) -> str:
 
 def _section(name: str, own: Page) -> str:
     block = f"```text\n{own.formula}\n```\n\n"
-    return f"## {name}\n\n{own.summary}.\n\n{block}{own.beyond} Source: {own.links}.\n"
+    source = f" Source: {own.links}." if own.papers else ""
+    return f"## {name}\n\n{own.summary}.\n\n{block}{own.beyond}{source}\n"
 
 
 def training_steps(folder: Path = ENCODINGS) -> dict[str, float]:
@@ -192,8 +193,9 @@ def _exact(results: pl.DataFrame | None, name: str, model: str) -> list[str]:
     if own.is_empty():
         return [MISSING] * len(LENGTHS)
     if own["fingerprint"].n_unique() > 1:
-        raise ConfigError(f"results.csv: several runs of encoding={name} model={model} seed=0; keep one")
+        run = f"encoding={name} model={model} seed=0"
+        raise ConfigError(f"results.csv: several runs of {run}; keep one of them")
     by_length = dict(own.select("length", "exact").rows())
-    shown = [f"{by_length[n]:.2f}" if n in by_length else MISSING for n in LENGTHS]
     good = fitted(own["exact"].to_list(), own["in_range"].to_list())
-    return shown if good else [f"({cell})" for cell in shown]
+    form = "{:.2f}" if good else "({:.2f})"
+    return [form.format(by_length[n]) if n in by_length else MISSING for n in LENGTHS]

@@ -1,5 +1,6 @@
 """What an encoding is before any training: its page, its size and cost, pictures of its work."""
 
+from importlib import import_module
 from pathlib import Path
 
 import altair as alt
@@ -12,7 +13,7 @@ from posenc.experiment import Experiment
 from posenc.model.layout import slots
 from posenc.model.transformer import Transformer
 from posenc.results.figures import png
-from posenc.schema import Config
+from posenc.schema import Config, defaults_of
 from posenc.seeding import generator
 from posenc.training.pictures import encoding_pictures
 
@@ -25,6 +26,12 @@ def facts(net: Transformer) -> Facts:
     hooks = {hook: None for part in net.encoding.parts for hook in _hooks(part)}
     parameters = sum(parameter.numel() for parameter in net.encodings.parameters())
     return Facts(list(hooks), parameters, net.encoding.causal_only)
+
+
+def decoder_only(name: str) -> bool:
+    """Whether an encoding is defined for causal models alone."""
+    module, _, own = defaults_of("encoding", name)["_target_"].rpartition(".")
+    return bool(getattr(import_module(module), own).causal_only)
 
 
 def _hooks(part: Encoding) -> list[str]:

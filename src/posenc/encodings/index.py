@@ -2,9 +2,9 @@
 
     x + id * w
 
-The naive scheme that textbooks reject, since the added vector grows without bound. Past the trained
-length it is larger than anything that training has seen. A direction is needed, because a number
-added to every channel alike is removed again, exactly, where LayerNorm subtracts the mean.
+The naive scheme that textbooks reject, since what it adds grows without bound. Past the trained
+length the added vector is longer than any that training has seen. A direction is needed, because a
+number added to every channel alike is removed again, exactly, where LayerNorm subtracts the mean.
 """
 
 import torch
