@@ -123,13 +123,14 @@ def test_an_encoder_takes_the_ids_of_every_source_or_refuses_them(encoding_name,
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of what the compiler itself calls
 @pytest.mark.skipif(
     shutil.which(os.environ.get("CXX", "c++")) is None, reason="there is no C++ compiler"
 )
-def test_compiles_to_one_graph_that_computes_the_same(encoding_name, model_name, network, tokens):
+def test_compiles_to_one_graph_that_computes_the_same(encoding_name, network, tokens):
     """With the compiler that `torch.compile` takes by default, forward and backward."""
     torch._dynamo.reset()
-    net = network(encoding_name, model_name)
+    net = network(encoding_name, "decoder")
     compiled = torch.compile(net, fullgraph=True)
     ids = torch.arange(T)[None]
     for training in (True, False):
