@@ -41,11 +41,11 @@ def test_every_encoding_is_shown_or_refused_in_one_line(encoding: str, tmp_path:
 
 
 def test_settings_are_those_of_train(tmp_path: Path) -> None:
-    ended = show("encoding=t5", "encoding.buckets=8", "model=decoder", "length=7", "seed=3",
+    ended = show("encoding=t5", "encoding.buckets=8", "model=decoder", "length=9", "seed=3",
                  f"out={tmp_path}")  # fmt: skip
     assert "encoding=t5, decoder of 2 layers and 4 heads, width 64\n" in ended.out
     assert "acts by      bias\nparameters   32\n" in ended.out
-    assert "7 tokens, before training, seed 3\n" in ended.out
+    assert "9 tokens, before training, seed 3\n" in ended.out
     assert pictures(tmp_path) == {"bias", "distance"}
 
 
@@ -64,7 +64,7 @@ def test_places_of_digits_come_from_a_problem_of_the_task(tmp_path: Path) -> Non
     assert ended.code == 0, ended.err
     assert pictures(tmp_path) == {"table", "similarity", "rotation", "distance"}
     with_index = tmp_path / "index"
-    show("encoding=combined", f"out={with_index}", *SMALL)
+    show("encoding=combined", "task=addition", f"out={with_index}", *SMALL)
     same = [(tmp_path / name).read_bytes() == (with_index / name).read_bytes()
             for name in ("rotation.png", "similarity.png")]  # fmt: skip
     assert same == [True, False]
@@ -101,8 +101,8 @@ def test_a_scaled_rope_is_stretched_to_the_length_that_is_drawn(tmp_path: Path) 
         ("encoding=rpoe", "choose one of"),
         ("encoding.base=-1", "must be positive"),
         ("encoding.bse=1", "no such key"),
-        ("length=1", "must be between 2 and 4096"),
-        ("length=5000", "must be between 2 and 4096"),
+        ("length=7", "must be between 8 and 4096"),
+        ("length=5000", "must be between 8 and 4096"),
         ("length=many", "must be a number of tokens"),
         ("model.heads=3", "not divisible"),
         ("rope", "write key=value"),

@@ -1,5 +1,6 @@
 """What an encoding is before any training: its page, its size and cost, pictures of its work."""
 
+from bisect import bisect_right
 from importlib import import_module
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from posenc.errors import ConfigError
 from posenc.experiment import Experiment
 from posenc.model.layout import slots
 from posenc.model.transformer import Transformer
+from posenc.positions.base import Slots
 from posenc.results.figures import png
 from posenc.schema import Config, defaults_of
 from posenc.seeding import generator
 from posenc.training.pictures import encoding_pictures
 
-LONGEST = 4096
-"""Tokens of a picture; the hundred queries of a matrix each ask all of them."""
+SHORTEST, LONGEST = 8, 4096
+"""Tokens of a text: fewer make no picture, and the queries of a matrix each ask all of them."""
 
 
 def facts(net: Transformer) -> Facts:
@@ -50,31 +52,38 @@ def portray(config: Config, experiment: Experiment, *, length: int, folder: Path
 
     Raises ConfigError where the length or the folder cannot be used.
     """
-    if not 2 <= length <= LONGEST:
-        raise ConfigError(f"length={length}: must be between 2 and {LONGEST} tokens")
+    if not SHORTEST <= length <= LONGEST:
+        raise ConfigError(f"length={length}: must be between {SHORTEST} and {LONGEST} tokens")
     net = experiment.net.eval()
-    pictures = encoding_pictures(net.encoding, _ids(config, experiment, length))
+    ids = _ids(config, experiment, length)
+    pictures = encoding_pictures(net.encoding, ids)
     files = _written(pictures, folder)
     print(_text(config, net))
     if not files:
         print("pictures     none: before training nothing in it depends on positions")
         return
-    print(f"pictures     {length} tokens, before training, seed {config.seed}")
+    print(f"pictures     {ids.shape[1]} tokens, before training, seed {config.seed}")
     for file in files:
         print(f"             {file}")
 
 
 def _ids(config: Config, experiment: Experiment, length: int) -> Tensor:
-    """(1, length) ids as the positions give them to the first tokens of a problem of the task."""
-    legal = experiment.task.lengths(length, 2 * length + experiment.task.minimum)
-    sample = experiment.task.sample(1, legal[0], generator(config.seed, "show"))
-    known = slots(sample, causal=experiment.net.shape.causal)
-    cut = known._replace(
-        tokens=length,
-        places=None if known.places is None else known.places[:, :length],
-        coordinates=None if known.coordinates is None else known.coordinates[:, :length],
-    )
-    return experiment.positions.evaluate(cut, generator(config.seed, "show positions"))
+    """(1, T) ids from the positions of a configuration.
+
+    T is the length, or where the task marks its tokens, in an addition say, the tokens of its
+    longest problem that has no more.
+    """
+    task, causal = experiment.task, experiment.net.shape.causal
+
+    def known(size: int) -> Slots:
+        return slots(task.sample(1, size, generator(config.seed, "show")), causal=causal)
+
+    legal = task.lengths(1, length + task.minimum)
+    fitting = bisect_right(legal, length, key=lambda size: known(size).tokens)
+    marked = known(legal[max(fitting - 1, 0)])
+    plain = marked.places is None and marked.coordinates is None
+    text = Slots(1, length) if plain else marked
+    return experiment.positions.evaluate(text, generator(config.seed, "show positions"))
 
 
 def _written(pictures: dict[str, alt.TopLevelMixin], folder: Path) -> list[Path]:

@@ -158,6 +158,7 @@ def test_of_a_long_text_some_positions_are_drawn_and_named(built):
     assert cells[2, 5] == pytest.approx(-9 * encoding.slopes[0].item())
     axes = pictures["bias"].to_dict()["spec"]["encoding"]
     assert [axes[axis]["axis"]["labelExpr"] for axis in "xy"] == ["datum.value * 3"] * 2
+    assert axes["x"]["title"] == "key position in steps of 3"
     assert len(line(pictures["distance"])["head 1"]) == 250
 
 

@@ -177,12 +177,13 @@ def curves(
         legend=legend if len(lines) > 1 else None,
     )
     dashed = alt.MarkDef("rule", color=GREY, strokeDash=[6, 4], strokeWidth=1)
+    axis = alt.Axis(grid=False, tickMinStep=1)
     layers = [
         alt.Chart(_data([{"x": 0}]), mark=dashed).encode(x="x:Q"),
         alt.Chart(_data(points))
         .mark_line(strokeWidth=1.5)
         .encode(
-            x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False)),
+            x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False), axis=axis),
             y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
             color=colour,
         ),

@@ -45,8 +45,8 @@ def encoding_pictures(encoding: Encoding, ids: Tensor) -> dict[str, alt.TopLevel
         some = "" if len(panels) == 1 else _shown("heads", HEADS, len(maps))
         pictures[name] = heat_map(
             panels,
-            rows="query position",
-            columns="key position",
+            rows=f"query position{_in_steps(step)}",
+            columns=f"key position{_in_steps(step)}",
             title=ON_LOGITS[name] + some,
             signed=True,
             softened=True,  # a softmax sees differences of 1
@@ -104,7 +104,7 @@ def _of_embeddings(added: Tensor, drawn: Tensor, step: int) -> dict[str, alt.Top
     return {
         "table": heat_map(
             {"": rows[:, :CHANNELS].tolist()},
-            rows="position",
+            rows=f"position{_in_steps(step)}",
             columns="channel",
             title="added to the embedding" + _shown("channels", CHANNELS, added.shape[1]),
             signed=True,
@@ -112,8 +112,8 @@ def _of_embeddings(added: Tensor, drawn: Tensor, step: int) -> dict[str, alt.Top
         ),
         "similarity": heat_map(
             {"": similarity.tolist()},
-            rows="position",
-            columns="position",
+            rows=f"position{_in_steps(step)}",
+            columns=f"position{_in_steps(step)}",
             title="inner products of what is added",
             signed=bool((similarity < 0).any()),
             row_step=step,
@@ -139,6 +139,10 @@ def _different_heads(maps: Tensor) -> dict[str, list[list[float]]]:
 def _by_head(maps: Tensor) -> dict[str, list[list[float]]]:
     """(H,Q,T) -> a titled matrix for each of the first heads."""
     return {f"head {head}": matrix.tolist() for head, matrix in enumerate(maps[:HEADS], start=1)}
+
+
+def _in_steps(step: int) -> str:
+    return f" in steps of {step}" if step > 1 else ""
 
 
 def _shown(things: str, most: int, there: int) -> str:
