@@ -287,12 +287,12 @@ def test_places_of_every_row_stay_its_own():
     ("source", "named"),
     [
         (Abacus(), r"^positions=abacus: the task has no numbers"),
-        (Coupled(), r"^positions\.coordinate=0: the task gives 0 ids"),
-        (Coupled(coordinate=2), r"^positions\.coordinate=2: the task gives 2 ids"),
+        (Coupled(), r"^positions=task: the task couples no tokens"),
+        (Coupled(coordinate=2), r"^positions\.coordinate=2: the task gives 2 "),
     ],
 )
 def test_marks_that_the_task_lacks_are_refused(source, named):
-    slots = slots_of(Coupled) if "2 ids" in named else Slots(2, 8)
+    slots = slots_of(Coupled) if "gives" in named else Slots(2, 8)
     for use in (
         lambda: source.bound(slots),
         lambda: source.bound_at_eval(slots),

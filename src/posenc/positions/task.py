@@ -41,10 +41,12 @@ class Coupled(Positions):
         return self._coupled(slots)
 
     def _coupled(self, slots: Slots) -> Tensor:
-        columns = 0 if slots.coordinates is None else slots.coordinates.shape[-1]
-        if slots.coordinates is None or self.coordinate >= columns:
+        if slots.coordinates is None:
+            raise ConfigError("positions=task: the task couples no tokens; choose one that does")
+        columns = slots.coordinates.shape[-1]
+        if self.coordinate >= columns:
             raise ConfigError(
-                f"positions.coordinate={self.coordinate}: the task gives {columns} ids to a token; "
-                "choose a smaller one, or a task that couples tokens"
+                f"positions.coordinate={self.coordinate}: the task gives {columns} ids to a "
+                f"token, so {columns - 1} is the last"
             )
         return slots.coordinates[..., self.coordinate]
