@@ -21,4 +21,5 @@ if __name__ == "__main__":
     readme = PROJECT / "README.md"
     readme.write_text(fill(readme.read_text()))
     ENCODINGS.mkdir(parents=True, exist_ok=True)
-    (ENCODINGS / "README.md").write_text(document({name: known(name) for name in classes()}))
+    text = document({name: known(name) for name in classes()}, ENCODINGS)
+    (ENCODINGS / "README.md").write_text(text)

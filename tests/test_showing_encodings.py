@@ -62,6 +62,7 @@ def test_places_of_digits_come_from_a_problem_of_the_task(tmp_path: Path) -> Non
     choice = ("encoding=abacus_rope", "task=addition", f"out={tmp_path}")
     ended = show(*choice, *SMALL)
     assert ended.code == 0, ended.err
+    assert "\nlearned, positions=abacus: One learned vector" in ended.out
     assert pictures(tmp_path) == {"table", "similarity", "rotation", "distance"}
     with_index = tmp_path / "index"
     show("encoding=combined", "task=addition", f"out={with_index}", *SMALL)

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import polars as pl
-
-from posenc.errors import ConfigError
+from posenc.results.by_encoding import exact_matches, training_steps
 from posenc.results.labels import MASK_TELLS_ORDER, MISSING
-from posenc.results.statistics import fitted
 from posenc.schema import PLUGINS, PROJECT, choices, defaults_of
 
 SOURCE = Path(__file__).resolve().parent.parent
@@ -33,7 +30,7 @@ of `none`, 64 texts of 64 tokens in one thread: median of alternating rounds in 
 
 ```bash
 python train.py experiment=encodings
-python train.py -m model=decoder encoding={decoders}
+python train.py -m model=decoder encoding=none,{decoders}
 python scripts/report.py outputs/who_bit_whom --out experiments/encodings
 python scripts/benchmark.py --encodings
 python scripts/catalogue.py
@@ -143,20 +140,19 @@ def classes() -> list[str]:
     return [name for name in choices("encoding") if "_target_" in defaults_of("encoding", name)]
 
 
-def document(facts: Mapping[str, Facts], folder: Path = ENCODINGS) -> str:
+def document(facts: Mapping[str, Facts], folder: Path) -> str:
     """The page of all encodings, with what results.csv and steps.csv in the folder know of them."""
-    decoders = ",".join(["none", *(name for name, fact in facts.items() if fact.causal)])
+    decoders = ",".join(name for name, fact in facts.items() if fact.causal)
     heads = " | ".join(f"at {length}" for length in LENGTHS)
     lines = [
         f"| `encoding=` | acts by | parameters | {heads} | step |",
         f"|---|---|---:|{'---:|' * len(LENGTHS)}---:|",
     ]
     steps = training_steps(folder)
-    results = _read(folder / "results.csv")
     for name, fact in facts.items():
         link = f"[`{name}`](#{name})" + r" \*" * fact.causal
         cells = [link, ", ".join(fact.hooks) or MISSING, f"{fact.parameters:,}"]
-        cells += _exact(results, name, "decoder" if fact.causal else "encoder")
+        cells += exact_matches(folder, name, "decoder" if fact.causal else "encoder", LENGTHS)
         cells.append(f"{steps[name]:.2f}" if name in steps else MISSING)
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
@@ -173,29 +169,3 @@ def _section(name: str, own: Page) -> str:
     block = f"```text\n{own.formula}\n```\n\n"
     source = f" Source: {own.links}." if own.papers else ""
     return f"## {name}\n\n{own.summary}.\n\n{block}{own.beyond}{source}\n"
-
-
-def training_steps(folder: Path = ENCODINGS) -> dict[str, float]:
-    """How long a training step takes with each measured encoding, relative to `none`."""
-    table = _read(folder / "steps.csv")
-    return {} if table is None else dict(table.select("encoding", "ratio").rows())
-
-
-def _read(path: Path) -> pl.DataFrame | None:
-    return pl.read_csv(path) if path.exists() else None
-
-
-def _exact(results: pl.DataFrame | None, name: str, model: str) -> list[str]:
-    """Exact match at each of LENGTHS; raises ConfigError where seed 0 has several runs."""
-    if results is None:
-        return [MISSING] * len(LENGTHS)
-    own = results.filter(encoding=name, model=model, positions="index", seed=0)
-    if own.is_empty():
-        return [MISSING] * len(LENGTHS)
-    if own["fingerprint"].n_unique() > 1:
-        run = f"encoding={name} model={model} seed=0"
-        raise ConfigError(f"results.csv: several runs of {run}; keep one of them")
-    by_length = dict(own.select("length", "exact").rows())
-    good = fitted(own["exact"].to_list(), own["in_range"].to_list())
-    form = "{:.2f}" if good else "({:.2f})"
-    return [form.format(by_length[n]) if n in by_length else MISSING for n in LENGTHS]

@@ -7,13 +7,14 @@ from pathlib import Path
 import altair as alt
 from torch import Tensor
 
-from posenc.catalogue import Facts, page, training_steps
+from posenc.catalogue import ENCODINGS, Facts, page
 from posenc.encodings.base import Encoding
 from posenc.errors import ConfigError
 from posenc.experiment import Experiment
 from posenc.model.layout import slots
 from posenc.model.transformer import Transformer
 from posenc.positions.base import Slots
+from posenc.results.by_encoding import training_steps
 from posenc.results.figures import png
 from posenc.schema import Config, defaults_of
 from posenc.seeding import generator
@@ -112,14 +113,15 @@ def _text(config: Config, net: Transformer) -> str:
     ]
     for part in config.encoding.get("parts") or []:
         of_part = page("encoding", part["name"])
-        lines += [f"{part['name']}: {of_part.summary}.", ""]
+        source = f", positions={part['positions']['name']}" if part["positions"] else ""
+        lines += [f"{part['name']}{source}: {of_part.summary}.", ""]
         lines += [*(f"    {line}" for line in of_part.formula.splitlines()), ""]
+    source = config.positions["name"]
     lines += [
+        f"positions    {source}: {page('positions', source).summary}",
         f"acts by      {', '.join(fact.hooks) or 'nothing'}",
         f"parameters   {fact.parameters:,}",
     ]
-    if (ratio := training_steps().get(name)) is not None:
-        lines.append(f"step         {ratio:.2f} of one of encoding=none (experiments/encodings)")
-    if (source := config.positions["name"]) != "index":
-        lines.append(f"positions    {source}: {page('positions', source).summary}")
+    if (ratio := training_steps(ENCODINGS).get(name)) is not None:
+        lines.append(f"step         {ratio:.2f} of one without encoding (experiments/encodings)")
     return "\n".join(lines)
