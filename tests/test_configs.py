@@ -96,7 +96,9 @@ def test_what_asks_a_task_for_marks_builds_where_it_has_them(task: str, configur
         for encoding in encodings:
             config = replace(configured(f"encoding={encoding}", "model.width=16"), task=chosen)
             if getattr(sample, mark) is None:
-                with pytest.raises(ConfigError, match=r"positions.* task (has no|gives 0)"):
+                with pytest.raises(
+                    ConfigError, match=r"^positions=\w+: the task (has|couples) no "
+                ):
                     build(config)
             else:
                 assert build(config).positions.bound
