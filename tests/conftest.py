@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+import torch
 from catalogue import CLASSES
 from hydra import compose, initialize_config_dir
 
@@ -20,6 +21,8 @@ from posenc.schema import CONFIGS, Config, choices, load
 from posenc.seeding import generator
 from posenc.training.data import Batches
 from posenc.training.optimizer import adamw
+
+torch.set_num_threads(1)  # as train.py does; more of them only get in each other's way
 
 SMALL = ("model.width=16", "model.heads=2")
 ROWS = 4096

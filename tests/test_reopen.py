@@ -1,9 +1,11 @@
 """A finished run can be asked again, as itself; what would be another network is refused."""
 
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any
 
 import pytest
@@ -232,8 +234,19 @@ def test_link_to_itself_is_no_run(tmp_path: Path):
 
 
 def test_run_in_use_is_refused(folder: Path):
-    with RunFolder(folder).locked():
+    holding = f"""
+from pathlib import Path
+from subprocess import PIPE, Popen
+from posenc.results.records import RunFolder
+with RunFolder(Path({str(folder)!r})).locked():
+    print("held", flush=True)
+    input()
+"""
+    with Popen([sys.executable, "-c", holding], stdin=PIPE, stdout=PIPE, text=True) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
         assert "going on right now" in refusal(f"run={folder}")
+        holder.communicate("\n")
 
 
 def test_reopening_raises_for_whoever_imports_it(folder: Path):

@@ -1,5 +1,6 @@
 """From a configuration to the objects that it stands for."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -25,6 +26,9 @@ from posenc.tasks.base import Task
 from posenc.training.data import Batches
 from posenc.training.optimizer import adamw
 
+WEIGHTS = 12
+"""Of a layer, times the square of its width."""
+
 
 def build(config: Config) -> Experiment:
     """Raises ConfigError where parts that are fine alone do not go together."""
@@ -48,7 +52,7 @@ def build(config: Config) -> Experiment:
     evaluated = sorted(set(config.eval.lengths or evaluation_lengths(task, *span)))
     probed = sorted(set(config.eval.probe_lengths or probe_lengths(task, *span)))
     longest_trained = _longest(task, trained, causal=config.model.causal)
-    longest_tested = _longest(task, evaluated + probed, causal=config.model.causal)
+    longest_tested = _longest(task, evaluated, causal=config.model.causal)
     tied = {
         "threshold": longest_trained.tokens,
         "trained_length": longest_trained.tokens,
@@ -62,7 +66,8 @@ def build(config: Config) -> Experiment:
         evaluated=evaluated,
         probed=probed,
     )
-    experiment.check_room(longest_tested, longest_trained)
+    longest_seen = _longest(task, evaluated + probed, causal=config.model.causal)
+    experiment.check_room(longest_seen, longest_trained)
     return experiment
 
 
@@ -85,6 +90,12 @@ def _network(config: Config, task: Task, tied: Mapping[str, float]) -> Transform
     """Trunk and encoding draw from streams of their own, so that trunks of one seed are alike."""
     model = config.model
     shape = Shape(model.width, model.heads, model.layers, model.causal)
+    too_large = ConfigError(
+        f"model.width={model.width} model.layers={model.layers}: with its encoding and the symbols "
+        "of the task, the network does not fit into memory"
+    )
+    if 4 * WEIGHTS * model.width**2 * model.layers > _memory():
+        raise too_large
     try:
         with initialisation(config.seed, "encoding"):
             encodings = [_make(config.encoding, shape, tied=tied)]
@@ -98,10 +109,12 @@ def _network(config: Config, task: Task, tied: Mapping[str, float]) -> Transform
     except RuntimeError as error:
         if "DefaultCPUAllocator" not in str(error):  # what PyTorch names when memory runs out
             raise
-        raise ConfigError(
-            f"model.width={model.width} model.layers={model.layers}: with its encoding and the "
-            "symbols of the task, the network does not fit into memory"
-        ) from None
+        raise too_large from None
+
+
+def _memory() -> int:
+    """Bytes of this machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _make(node: dict[str, Any], *arguments: Any, tied: Mapping[str, float] | None = None) -> Any:

@@ -87,6 +87,8 @@ def expected(key: str) -> str:
         kind = get_type_hints(kind).get(part, kind) if is_dataclass(kind) else kind
     if is_dataclass(kind):
         return f"the keys are {', '.join(get_type_hints(kind))}"
+    if get_origin(kind) is dict:
+        return f"must be of the kind that configs/{key.partition('.')[0]}/ shows"
     return f"must be of type {kind if get_args(kind) else kind.__name__}"
 
 
