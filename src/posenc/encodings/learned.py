@@ -48,18 +48,21 @@ class Learned(Encoding):
         nn.init.normal_(self.table.weight, std=0.5**0.5)
 
     def embed(self, x: Tensor, ids: Tensor) -> Tensor:
+        return x + self.rows(ids)
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """(1 or B, T) -> (1 or B, T, D): what `embed` adds."""
         if self.past_end == "interpolate":
-            return x + self._between_rows(ids)
+            return self._between_rows(ids)
         if self.past_end == "clamp":
-            return x + self.table(ids.clamp(max=self.last))
+            return self.table(ids.clamp(max=self.last))
         try:
-            rows = self.table(ids)
+            return self.table(ids)
         except IndexError as error:
             raise ConfigError(
                 f"encoding.max_length={self.max_length} has no row for position {int(ids.max())}: "
                 "enlarge the table or shorten the sequences"
             ) from error
-        return x + rows
 
     def _between_rows(self, ids: Tensor) -> Tensor:
         largest = ids.amax(dim=-1, keepdim=True).clamp(min=max(self.last, 1))
