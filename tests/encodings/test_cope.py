@@ -4,6 +4,8 @@ import by_pairs
 import pytest
 import torch
 
+from posenc.encodings.alibi import ALiBi
+from posenc.encodings.combined import Combined
 from posenc.encodings.cope import CoPE
 from posenc.errors import ConfigError
 from posenc.shapes import Shape
@@ -41,20 +43,24 @@ def test_equals_x_transformers(rows):
     torch.testing.assert_close(given, expected, atol=1e-12, rtol=1e-9)
 
 
-def test_every_row_by_the_formula():
-    cope = encoding(rows=3).double()
+@pytest.mark.parametrize("biased", [False, True])
+def test_every_row_by_the_formula(biased):
+    """Gates see a bias that stands beside them, as the logits do."""
+    cope, alibi = encoding(rows=3).double(), ALiBi(SHAPE).double()
     q, k = by_pairs.content(cope)
-    given = by_pairs.weights(cope, q, k, by_pairs.IDS)
+    bias = alibi.bias(alibi.prepare(by_pairs.IDS, by_pairs.IDS)) * biased
+    whole = Combined(SHAPE, parts=[cope, alibi]) if biased else cope
+    given = by_pairs.weights(whole, q, k, by_pairs.IDS)
     for row, head, i in torch.ones(q.shape[:3]).nonzero().tolist():
         query = q[row, head, i]
+        before = k[row, head, : i + 1] @ query / 2 + bias[row, head, i, : i + 1]
         logits = []
         for j in range(i + 1):
-            passed = [(query @ key / 2).sigmoid().item() for key in k[row, head, j : i + 1]]
-            position = min(sum(passed), 2.0)
+            position = min(sum(logit.sigmoid().item() for logit in before[j:]), 2.0)
             below = min(int(position), 1)
             part = position - below
             vector = (1 - part) * cope.table[below] + part * cope.table[below + 1]
-            logits.append(query @ k[row, head, j] / 2 + query @ vector)
+            logits.append(before[j] + query @ vector)
         expected = torch.stack(logits).softmax(-1)
         torch.testing.assert_close(given[row, head, i, : i + 1], expected, atol=1e-12, rtol=1e-9)
 

@@ -21,6 +21,8 @@ from posenc.shapes import Shape
 class CoPE(Encoding):
     """Has a table e of its own in each layer, shared by its heads, which starts at zero.
 
+    Its score sees logits with whatever bias stands beside it in `combined`, so a bias moves gates.
+
     Raises ConfigError unless there are at least 2 `rows`, and for a model that is not causal.
     """
 
