@@ -56,6 +56,14 @@ def test_unknown_key_is_refused_at_every_level(key: str):
     assert refusal(changed(key, 1)).startswith(f"{key}: no such key; ")
 
 
+@pytest.mark.parametrize("node", ["model", "encoding"])
+def test_of_several_unknown_keys_the_first_is_named(node: str):
+    settings = changed(f"{node}.sede", 1)
+    for key in ("a", "b", "c", "d", "e"):
+        OmegaConf.update(settings, f"{node}.{key}", 1, force_add=True)
+    assert refusal(settings).startswith(f"{node}.sede: no such key; ")
+
+
 @pytest.mark.parametrize("key", [*NODES, *LEAVES])
 def test_missing_key_is_refused(key: str):
     settings = OmegaConf.create(copy.deepcopy(PLAIN))

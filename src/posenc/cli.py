@@ -81,9 +81,11 @@ def _readable(arguments: list[str]) -> list[str]:
         unknown = parser.parse_known_args(arguments)[1]
     except ArgumentError as error:
         raise ConfigError(f"{error}; see --help") from None
-    for keyless in (each for each in arguments if each.startswith("=")):
-        raise ConfigError(f"'{keyless}' cannot be read: write key=value")
-    for option in unknown:
+    keyless = [each for each in arguments if each.startswith("=")]
+    if keyless:
+        raise ConfigError(f"'{keyless[0]}' cannot be read: write key=value")
+    if unknown:
+        option = unknown[0]
         setting = option.lstrip("-")
         if setting.split("=")[0].split(".")[0] in get_type_hints(Config):
             setting = setting if "=" in setting else f"{setting}=VALUE"

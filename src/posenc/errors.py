@@ -1,10 +1,14 @@
-"""What can go wrong, and how a message words the remedy.
+"""What can go wrong, how a message words the remedy, and checks of settings that many share.
 
 A command that cannot work, a run that broke, a signal that stopped it.
 """
 
 import difflib
-from collections.abc import Iterable
+import sys
+from collections.abc import Collection, Iterable
+from typing import TypeVar
+
+Number = TypeVar("Number", int, float)
 
 
 class ConfigError(ValueError):
@@ -22,6 +26,30 @@ class Interrupted(SystemExit):
 def one_of(names: Iterable[str]) -> str:
     """The remedy for a wrong choice."""
     return f"choose one of {', '.join(names)}"
+
+
+def check_choice(key: str, value: str, names: Collection[str]) -> str:
+    """Returns `value`; raises ConfigError, naming the choices, if it is none of them."""
+    if value not in names:
+        raise ConfigError(f"{key}={value}: {one_of(names)}")
+    return value
+
+
+def at_least_one(key: str, value: Number | None, *, alone: Number, whole: bool = False) -> Number:
+    """Returns `value`, or `alone` where it is None: the program fills in what is null.
+
+    Raises ConfigError, naming the key, unless it is a number from 1 on, and a `whole` one if told.
+    """
+    if value is None:
+        return alone
+    right = type(value) is int or (type(value) is float and not whole)
+    if not right or not 1 <= value <= sys.float_info.max:
+        number = "a whole number" if whole else "a number"
+        raise ConfigError(
+            f"{key}={value}: must be {number}, at least 1, or null to take it from the lengths of "
+            "the run"
+        )
+    return value
 
 
 def suggestion(key: str, known: Iterable[str]) -> str:

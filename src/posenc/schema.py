@@ -14,7 +14,7 @@ from typing import Any, cast, get_args, get_origin, get_type_hints
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
-from posenc.errors import ConfigError, one_of, suggestion
+from posenc.errors import ConfigError, check_choice, one_of, suggestion
 from posenc.settings import Config
 from posenc.shapes import Shape
 
@@ -131,8 +131,9 @@ def _check_plugin(group: str, node: Any) -> None:
     target, known = node.get("_target_"), defaults["_target_"]
     if target != known:
         raise ConfigError(f"{group}._target_={target}: {name} is {known}; set {group}={name}")
-    for key in map(str, node.keys() - defaults.keys()):
-        raise ConfigError(f"{group}.{key}: no such key; {suggestion(key, defaults)}")
+    unknown = [str(key) for key in node if key not in defaults]
+    if unknown:
+        raise ConfigError(f"{group}.{unknown[0]}: no such key; {suggestion(unknown[0], defaults)}")
     for key, default in defaults.items():
         if node.get(key, "???") == "???":
             raise ConfigError(f"{group}.{key} is missing: no key can be left out")
@@ -191,8 +192,7 @@ def _refuse_impossible(config: Config) -> None:
     named = {f"{group}.name": tuple(choices(group)) for group in ("model", "optimizer", "logger")}
     for key, names in {**CHOICES, **named}.items():
         value = reduce(getattr, key.split("."), config)
-        if value not in names:
-            raise ConfigError(f"{key}={value}: {one_of(names)}")
+        check_choice(key, value, names)
     model, length = config.model, config.length
     if model.causal != defaults_of("model", model.name).get("causal", model.causal):
         raise ConfigError(f"model.causal={model.causal}: model={model.name} is the other kind")

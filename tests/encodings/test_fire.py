@@ -90,5 +90,7 @@ def test_every_layer_has_its_own(built):
 
 @pytest.mark.parametrize("threshold", [0, -3, 0.5, math.nan, math.inf, True, "20", [20]])
 def test_refuses_what_is_no_length(threshold):
-    with pytest.raises(ConfigError, match=r"encoding\.threshold=.*: must be a number of tokens"):
+    with pytest.raises(
+        ConfigError, match=r"encoding\.threshold=.*: must be a number, at least 1, or null"
+    ):
         FIRE(Shape(12, 3, 2, causal=True), threshold=threshold)

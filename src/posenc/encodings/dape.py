@@ -10,6 +10,7 @@ they do to the base. Past the trained length b goes on as it does in the base al
 biases that it was never trained on.
 """
 
+from collections.abc import Callable
 from typing import cast
 
 import torch
@@ -20,10 +21,15 @@ from posenc.encodings.alibi import ALiBi
 from posenc.encodings.base import Encoding
 from posenc.encodings.fire import FIRE
 from posenc.encodings.kerple_log import KERPLELog
-from posenc.errors import ConfigError, one_of
+from posenc.errors import check_choice
 from posenc.shapes import Shape
 
-BASES = {"alibi": ALiBi, "kerple_log": KERPLELog, "fire": FIRE}
+BASES: dict[str, Callable[[Shape, float | None], Encoding]] = {
+    "alibi": lambda shape, _: ALiBi(shape),
+    "kerple_log": lambda shape, _: KERPLELog(shape),
+    "fire": lambda shape, threshold: FIRE(shape, threshold=threshold),
+}
+"""Each makes a base from a shape and a threshold, which FIRE alone has."""
 
 
 class DAPE(Encoding):
@@ -31,6 +37,9 @@ class DAPE(Encoding):
 
     `base` is one of BASES. `threshold` goes to FIRE, where None stands for its published one unless
     the program fills it in; the other bases have no use for it.
+
+    Its score sees logits with whatever bias stands beside it in `combined`, and takes that for
+    content: s holds it, b does not.
 
     Raises ConfigError for another base, and where FIRE refuses the threshold.
     """
@@ -41,10 +50,7 @@ class DAPE(Encoding):
         self, shape: Shape, *, base: str = "alibi", threshold: float | None = None
     ) -> None:
         super().__init__(shape)
-        if base not in BASES:
-            raise ConfigError(f"encoding.base={base}: {one_of(BASES)}")
-        settings = {"threshold": threshold} if base == "fire" else {}
-        self.base: Encoding = BASES[base](shape, **settings)
+        self.base = BASES[check_choice("encoding.base", base, BASES)](shape, threshold)
         self.hidden = nn.Linear(2 * shape.heads, 32)
         self.out = nn.Linear(32, shape.heads, bias=False)
 

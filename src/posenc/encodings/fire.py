@@ -12,13 +12,11 @@ and a key far ahead may have a share above 1. Past the trained length a query's 
 squeezed into the shares that training has met, once its id exceeds the threshold.
 """
 
-import math
-
 import torch
 from torch import Tensor, nn
 
 from posenc.encodings.pairwise import PairwiseBias
-from posenc.errors import ConfigError
+from posenc.errors import at_least_one
 from posenc.shapes import Shape
 
 
@@ -35,13 +33,7 @@ class FIRE(PairwiseBias):
 
     def __init__(self, shape: Shape, *, threshold: float | None = None) -> None:
         super().__init__(shape)
-        length = 512 if threshold is None else threshold
-        if type(length) not in (int, float) or not 1 <= length < math.inf:
-            raise ConfigError(
-                f"encoding.threshold={threshold}: must be a number of tokens, at least 1, or null "
-                "for the longest trained length"
-            )
-        self.threshold = length
+        self.threshold = at_least_one("encoding.threshold", threshold, alone=512)
         self.c = nn.Parameter(torch.tensor(0.1))
         self.m = nn.Parameter(torch.tensor(1.0))
         # In place: 32 numbers for each pair of tokens are most of what a long text takes.

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from posenc.encodings.base import Encoding
-from posenc.errors import ConfigError, one_of
+from posenc.errors import ConfigError, check_choice
 from posenc.shapes import Shape
 
 POLICIES = ("error", "clamp", "interpolate")
@@ -38,12 +38,10 @@ class Learned(Encoding):
         super().__init__(shape)
         if max_length < 1:
             raise ConfigError(f"encoding.max_length={max_length}: must be at least 1")
-        if past_end not in POLICIES:
-            raise ConfigError(f"encoding.past_end={past_end}: {one_of(POLICIES)}")
         self.max_length = max_length if past_end == "error" else None
         self.real_ids = past_end == "interpolate"
         self.last = max_length - 1
-        self.past_end = past_end
+        self.past_end = check_choice("encoding.past_end", past_end, POLICIES)
         self.table = nn.Embedding(max_length, shape.width)
         nn.init.normal_(self.table.weight, std=0.5**0.5)
 

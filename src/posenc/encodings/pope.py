@@ -19,7 +19,7 @@ from torch.nn.functional import softplus
 
 from posenc.encodings.base import Encoding
 from posenc.encodings.frequencies import check_base, geometric
-from posenc.errors import ConfigError, one_of
+from posenc.errors import check_choice
 from posenc.shapes import Shape
 
 Angle = tuple[Tensor, Tensor]
@@ -38,8 +38,7 @@ class PoPE(Encoding):
     def __init__(self, shape: Shape, *, start: str = "zero", base: float = 10000.0) -> None:
         super().__init__(shape)
         self.base = check_base(base)
-        if start not in STARTS:
-            raise ConfigError(f"encoding.start={start}: {one_of(STARTS)}")
+        start = check_choice("encoding.start", start, STARTS)
         turns = torch.rand if start == "uniform" else torch.zeros
         self.delta = nn.Parameter(-2 * math.pi * turns(shape.heads, 1, shape.head_width))
 

@@ -4,10 +4,8 @@ What position interpolation, NTK-aware scaling and YaRN have in common; which pa
 by how much, is what they differ in.
 """
 
-import sys
-
 from posenc.encodings.rope import RoPE
-from posenc.errors import ConfigError
+from posenc.errors import at_least_one
 from posenc.shapes import Shape
 
 
@@ -25,19 +23,8 @@ class ScaledRoPE(RoPE):
         self, shape: Shape, *, factor_at_eval: float | None = None, base: float = 10000.0
     ) -> None:
         super().__init__(shape, base=base)
-        self.factor_at_eval = at_least_one("factor_at_eval", factor_at_eval, alone=1)
+        self.factor_at_eval = at_least_one("encoding.factor_at_eval", factor_at_eval, alone=1.0)
 
     @property
     def factor(self) -> float:
         return 1.0 if self.training else self.factor_at_eval
-
-
-def at_least_one(key: str, value: float | None, *, alone: float) -> float:
-    """`value`, or `alone` where it is None; raises ConfigError unless that is at least 1."""
-    if value is None:
-        return alone
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ConfigError(f"encoding.{key}={value}: must be a number, or null")
-    if not 1 <= value <= sys.float_info.max:
-        raise ConfigError(f"encoding.{key}={value}: must be at least 1")
-    return value

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from posenc.encodings.rope import Turn
-from posenc.encodings.scaled_rope import ScaledRoPE, at_least_one
-from posenc.errors import ConfigError
+from posenc.encodings.scaled_rope import ScaledRoPE
+from posenc.errors import ConfigError, at_least_one
 from posenc.shapes import Shape
 
 
@@ -29,8 +29,8 @@ class YaRN(ScaledRoPE):
 
     `trained_length` is the longest one in tokens; None stands for 20, the default of training.
 
-    Raises ConfigError unless `factor_at_eval` and `trained_length` are None or at least 1,
-    0 < `beta_slow` < `beta_fast` and `base` > 1, and for heads of odd width.
+    Raises ConfigError unless `factor_at_eval` and the whole number `trained_length` are None or at
+    least 1, 0 < `beta_slow` < `beta_fast` and `base` > 1, and for heads of odd width.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class YaRN(ScaledRoPE):
         base: float = 10000.0,
     ) -> None:
         super().__init__(shape, factor_at_eval=factor_at_eval, base=base)
-        length = at_least_one("trained_length", trained_length, alone=20)
+        length = at_least_one("encoding.trained_length", trained_length, alone=20, whole=True)
         if not base > 1:
             raise ConfigError(f"encoding.base={base}: must be above 1, 10000 is usual")
         if not 0 < beta_slow < beta_fast < math.inf:

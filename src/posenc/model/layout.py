@@ -29,8 +29,10 @@ def slots(sample: Sample, *, causal: bool) -> Slots:
     rows, prompt = sample.prompt.shape
 
     def shown(marks: Tensor | None) -> Tensor | None:
-        if marks is None or causal:
-            return None if marks is None else marks[:, :-1]
+        if marks is None:
+            return None
+        if causal:
+            return marks[:, :-1]
         return torch.cat([marks[:, :prompt], marks[:, prompt + 1 :]], dim=1)
 
     tokens = prompt + sample.answer.shape[1]

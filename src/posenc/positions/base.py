@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from posenc.errors import ConfigError, one_of
+from posenc.errors import ConfigError
 
 
 class Slots(NamedTuple):
@@ -72,10 +72,3 @@ def check_draws(draws: int, at_eval: str) -> int:
             "use positions.draws=1 or positions.at_eval=resample"
         )
     return draws
-
-
-def check_choice(key: str, value: str, choices: tuple[str, ...]) -> str:
-    """Returns `value`; raises ConfigError, naming the choices, if it is none of them."""
-    if value not in choices:
-        raise ConfigError(f"{key}={value}: {one_of(choices)}")
-    return value

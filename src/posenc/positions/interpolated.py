@@ -9,7 +9,7 @@ again. Ids depend on the number of tokens, prompt and answer together, which is 
 import torch
 from torch import Tensor
 
-from posenc.errors import ConfigError
+from posenc.errors import at_least_one
 from posenc.positions.base import Positions, Slots, index
 
 
@@ -25,13 +25,9 @@ class Interpolated(Positions):
     real = True
 
     def __init__(self, *, trained_length: int | None = None) -> None:
-        length = 20 if trained_length is None else trained_length
-        if type(length) is not int or length < 1:
-            raise ConfigError(
-                f"positions.trained_length={trained_length}: must be a number of tokens, at least "
-                "1, or null for the longest trained length"
-            )
-        self.trained_length = length
+        self.trained_length = at_least_one(
+            "positions.trained_length", trained_length, alone=20, whole=True
+        )
 
     def bound(self, slots: Slots) -> int:
         return slots.tokens

@@ -8,8 +8,8 @@ relative biases in every layer; here one draw of token ids serves the whole netw
 import torch
 from torch import Tensor
 
-from posenc.errors import ConfigError
-from posenc.positions.base import Positions, Slots, check_choice, check_draws, index
+from posenc.errors import ConfigError, check_choice
+from posenc.positions.base import Positions, Slots, check_draws, index
 
 DRAWN_AT_ONCE = 2**22
 """Random numbers, one for each id of the span: they bound memory and change no draw."""

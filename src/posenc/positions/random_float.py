@@ -10,8 +10,8 @@ import math
 import torch
 from torch import Tensor
 
-from posenc.errors import ConfigError
-from posenc.positions.base import Positions, Slots, check_choice, check_draws, index
+from posenc.errors import ConfigError, check_choice
+from posenc.positions.base import Positions, Slots, check_draws, index
 
 
 class RandomFloat(Positions):

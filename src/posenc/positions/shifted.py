@@ -6,8 +6,8 @@ Kiyono et al. (SHAPE), arXiv 2109.05644, with offsets from 0 to 500.
 import torch
 from torch import Tensor
 
-from posenc.errors import ConfigError
-from posenc.positions.base import Positions, Slots, check_choice, index
+from posenc.errors import ConfigError, check_choice
+from posenc.positions.base import Positions, Slots, index
 
 
 class Shifted(Positions):

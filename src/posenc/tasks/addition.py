@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from posenc.errors import ConfigError, one_of
+from posenc.errors import ConfigError, check_choice
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
 from posenc.tasks.sums import blind_chance, carried
 
@@ -28,10 +28,10 @@ class Addition(Task):
     def __init__(self, *, base: int = 10, order: str = "reversed") -> None:
         if not isinstance(base, int) or not 2 <= base <= 100:
             raise ConfigError(f"task.base={base}: must be a whole number from 2 to 100")
-        if order not in ORDERS:
-            raise ConfigError(f"task.order={order}: {one_of(ORDERS)}")
         self.base = base
-        self.numbers_reversed, self.answer_reversed = ORDERS[order]
+        self.numbers_reversed, self.answer_reversed = ORDERS[
+            check_choice("task.order", order, ORDERS)
+        ]
         self.vocabulary = Vocabulary([*map(str, range(base)), "+"])
         self.plus = base
 
