@@ -1,1 +1,1 @@
-"""Sources of position ids: `base` is the contract, every other file is one source."""
+"""Sources of position ids: `base` is the contract, `marked` what two of the sources share."""
