@@ -4,15 +4,14 @@
     python scripts/show.py encoding=fire encoding.threshold=50 model=decoder length=200 out=DIR
     python scripts/show.py run=FOLDER prompt="the man bit the old dog"
 
-Without run=, prints what the encoding is, and draws what it does to a text of `length` tokens, the
-longest tested one unless given, into `out`; any other key is one of train.py. With run=, prints
-what a trained network answers, how sure it is, and which tokens it looked at, for a prompt and for
-the same tokens in another order.
+Without run=, prints what the encoding is, and draws into `out` what it does to a text: the longest
+problem of the task that has no more than `length` tokens, as many as length.test says unless given.
+Any other key is one of train.py. With run=, prints what a trained network answers, how sure it is,
+and which tokens it looked at, for a prompt and for the same tokens in another order.
 """
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
@@ -48,16 +47,12 @@ def look(given: Sequence[str]) -> None:
     length = own.get("length", str(config.length.test))
     if not length.isdecimal():
         raise ConfigError(f"length={length}: must be a number of tokens")
-    # What follows from the lengths of a run, as the factor of a scaled RoPE does, follows from it.
-    tested = max(int(length), config.length.train)
-    config = replace(config, length=replace(config.length, test=tested))
     name = f"{config.model.name}-{config.encoding['name']}"
     folder = Path(own.get("out") or Path(config.outputs, "pictures", name))
 
-    from posenc.building import build  # imports torch
-    from posenc.portrait import portray
+    from posenc.portrait import portray  # imports torch
 
-    portray(config, build(config), length=int(length), folder=folder)
+    portray(config, length=int(length), folder=folder)
 
 
 def main(given: Sequence[str]) -> None:

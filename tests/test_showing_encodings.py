@@ -104,6 +104,7 @@ def test_a_scaled_rope_is_stretched_to_the_length_that_is_drawn(tmp_path: Path) 
         ("encoding.bse=1", "no such key"),
         ("length=7", "must be between 8 and 4096"),
         ("length=5000", "must be between 8 and 4096"),
+        ("length=99999999", "must be between 8 and 4096"),
         ("length=many", "must be a number of tokens"),
         ("model.heads=3", "not divisible"),
         ("rope", "write key=value"),
@@ -121,5 +122,12 @@ def test_a_mistake_is_one_line(argument: str, part: str, tmp_path: Path) -> None
 
 def test_a_table_too_short_for_the_length_is_refused(tmp_path: Path) -> None:
     ended = show("encoding=learned", "length=600", f"out={tmp_path / 'new'}")
-    assert "set encoding.max_length=601" in ended.err
+    assert "set encoding.max_length=600" in ended.err
     assert not (tmp_path / "new").exists()
+
+
+def test_length_counts_tokens_whatever_the_task_calls_its_own(tmp_path: Path) -> None:
+    """200 tokens hold an addition of 66 digits, not one of 200, which would need 602 rows."""
+    ended = show("encoding=learned", "task=addition", "length=200", f"out={tmp_path}")
+    assert ended.code == 0, ended.err
+    assert re.search(r"\npictures     (199|200) tokens", ended.out)

@@ -32,7 +32,7 @@ WEIGHTS = 12
 
 def build(config: Config) -> Experiment:
     """Raises ConfigError where parts that are fine alone do not go together."""
-    task: Task = _make(config.task)
+    task = make_task(config)
     length, name = config.length, config.task["name"]
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise ConfigError("trainer.accelerator=gpu: PyTorch finds none here; cpu would run")
@@ -69,6 +69,12 @@ def build(config: Config) -> Experiment:
     longest_seen = _longest(task, evaluated + probed, causal=config.model.causal)
     experiment.check_room(longest_seen, longest_trained)
     return experiment
+
+
+def make_task(config: Config) -> Task:
+    """The task of a configuration, whatever lengths it is asked at."""
+    task: Task = _make(config.task)
+    return task
 
 
 def _longest(task: Task, lengths: Sequence[int], *, causal: bool) -> Slots:

@@ -1,24 +1,20 @@
 """What an encoding is before any training: its page, its size and cost, pictures of its work."""
 
-from bisect import bisect_right
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
 import altair as alt
-from torch import Tensor
 
+from posenc.building import build, make_task
 from posenc.catalogue import ENCODINGS, Facts, page
 from posenc.encodings.base import Encoding
 from posenc.errors import ConfigError
-from posenc.experiment import Experiment
-from posenc.model.layout import slots
 from posenc.model.transformer import Transformer
-from posenc.positions.base import Slots
 from posenc.results.by_encoding import training_steps
 from posenc.results.figures import png
 from posenc.schema import Config, defaults_of
-from posenc.seeding import generator
-from posenc.training.pictures import encoding_pictures
+from posenc.training.pictures import PICTURES, encoding_pictures, longest_fitting, text_ids
 
 SHORTEST, LONGEST = 8, 4096
 """Tokens of a text: fewer make no picture, and the queries of a matrix each ask all of them."""
@@ -39,24 +35,26 @@ def decoder_only(name: str) -> bool:
 
 def _hooks(part: Encoding) -> list[str]:
     """A `rotate` beside a bias or a score only scales their share of the logit."""
-    changed = {
-        hook: getattr(type(part), hook) is not getattr(Encoding, hook)
-        for hook in ("embed", "rotate", "bias", "score")
-    }
-    found = ["additive"] * changed["embed"] + ["bias"] * changed["bias"]
-    found += ["score"] * changed["score"]
-    return found or ["queries and keys"] * changed["rotate"]
+    words = {"embed": "additive", "bias": "bias", "score": "score"}
+    found = [words[hook] for hook in part.hooks() if hook in words]
+    return found or ["queries and keys"] * ("rotate" in part.hooks())
 
 
-def portray(config: Config, experiment: Experiment, *, length: int, folder: Path) -> None:
+def portray(config: Config, *, length: int, folder: Path) -> None:
     """Prints what the encoding of a configuration is, and draws it into a folder.
+
+    It is drawn for the longest problem of the task that has no more than `length` tokens, and what
+    follows from the lengths of a run, as the factor of a scaled RoPE does, follows from that one.
 
     Raises ConfigError where the length or the folder cannot be used.
     """
     if not SHORTEST <= length <= LONGEST:
         raise ConfigError(f"length={length}: must be between {SHORTEST} and {LONGEST} tokens")
+    problem = longest_fitting(make_task(config), length, causal=config.model.causal)
+    alone = replace(config.eval, lengths=[problem], probe_lengths=[problem])
+    experiment = build(replace(config, eval=alone))
     net = experiment.net.eval()
-    ids = _ids(config, experiment, length)
+    ids = text_ids(experiment, problem, seed=config.seed)
     pictures = encoding_pictures(net.encoding, ids)
     files = _written(pictures, folder)
     print(_text(config, net))
@@ -68,30 +66,11 @@ def portray(config: Config, experiment: Experiment, *, length: int, folder: Path
         print(f"             {file}")
 
 
-def _ids(config: Config, experiment: Experiment, length: int) -> Tensor:
-    """(1, T) ids from the positions of a configuration.
-
-    T is the length, or where the task marks its tokens, in an addition say, the tokens of its
-    longest problem that has no more.
-    """
-    task, causal = experiment.task, experiment.net.shape.causal
-
-    def known(size: int) -> Slots:
-        return slots(task.sample(1, size, generator(config.seed, "show")), causal=causal)
-
-    legal = task.lengths(1, length + task.minimum)
-    fitting = bisect_right(legal, length, key=lambda size: known(size).tokens)
-    marked = known(legal[max(fitting - 1, 0)])
-    plain = marked.places is None and marked.coordinates is None
-    text = Slots(1, length) if plain else marked
-    return experiment.positions.evaluate(text, generator(config.seed, "show positions"))
-
-
 def _written(pictures: dict[str, alt.TopLevelMixin], folder: Path) -> list[Path]:
     """One PNG a picture; those of an earlier call do not stay beside them."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name in ("table", "similarity", "rotation", "bias", "score", "distance"):
+        for name in PICTURES:
             (folder / f"{name}.png").unlink(missing_ok=True)
         for name, chart in pictures.items():
             (folder / f"{name}.png").write_bytes(png(chart))
@@ -123,5 +102,8 @@ def _text(config: Config, net: Transformer) -> str:
         f"parameters   {fact.parameters:,}",
     ]
     if (ratio := training_steps(ENCODINGS).get(name)) is not None:
-        lines.append(f"step         {ratio:.2f} of one without encoding (experiments/encodings)")
+        lines.append(
+            f"step         {ratio:.2f} of one without encoding, in the network and on the texts of "
+            "experiments/encodings"
+        )
     return "\n".join(lines)

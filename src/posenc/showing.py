@@ -76,24 +76,24 @@ def show(experiment: Experiment, text: str, *, title: str) -> None:
     console.print(_why(experiment, same_answer=first.right == second.right))
 
 
-def _print(console: Console, experiment: Experiment, reply: Reply) -> None:
+def _print(console: Console, experiment: Experiment, given: Reply) -> None:
     vocabulary = experiment.task.vocabulary
-    said = reply.probabilities.argmax(dim=-1).tolist()
-    verdict = "[green]right[/]" if said == reply.right else "[red]wrong[/]"
-    sure = reply.probabilities.amax(dim=-1).prod().item()
-    console.print(f"\n[bold]{vocabulary.decode(reply.prompt)}[/]")
+    said = given.probabilities.argmax(dim=-1).tolist()
+    verdict = "[green]right[/]" if said == given.right else "[red]wrong[/]"
+    sure = given.probabilities.amax(dim=-1).prod().item()
+    console.print(f"\n[bold]{vocabulary.decode(given.prompt)}[/]")
     console.print(f"  answers {vocabulary.decode(said)}, {sure:.0%} sure: {verdict}")
     if len(said) > 1:
         console.print("  the first token:")
-    likeliest = reply.probabilities[0].topk(min(LISTED, len(vocabulary)))
+    likeliest = given.probabilities[0].topk(min(LISTED, len(vocabulary)))
     for share, token in zip(*map(Tensor.tolist, likeliest), strict=True):
         console.print(f"    {vocabulary.symbols[token]:<10} {share:.3f} {_bar(share)}")
-    symbols = [vocabulary.symbols[token] for token in reply.prompt]
-    slots = ["?"] * len(reply.right) if not experiment.net.shape.causal else ["?"]
-    layers = list(enumerate(reply.attention, start=1))
+    symbols = [vocabulary.symbols[token] for token in given.prompt]
+    asking = ["?"] * (1 if experiment.net.shape.causal else len(given.right))
+    layers = list(enumerate(given.attention, start=1))
     aside = max(1, console.width // COLUMN - 1)
     for first in range(0, len(layers), aside):
-        _print_attention(console, [*symbols, *slots], dict(layers[first : first + aside]))
+        _print_attention(console, [*symbols, *asking], dict(layers[first : first + aside]))
 
 
 def _print_attention(console: Console, symbols: list[str], layers: dict[int, Tensor]) -> None:
@@ -116,7 +116,7 @@ def _bar(share: float) -> str:
 def _why(experiment: Experiment, *, same_answer: bool) -> str:
     if same_answer:
         return "Both have the same right answer, so nothing here asks for order."
-    if experiment.net.shape.causal or not experiment.net.encoding.does_nothing():
+    if experiment.net.shape.causal or experiment.net.encoding.hooks():
         return "What this network is told about order made no difference to its answer."
     return (
         "Attention compares contents: it weighs a token by what it is, not by where it stands, and "

@@ -15,6 +15,7 @@ from posenc.encodings.cope import CoPE
 from posenc.encodings.deberta import DeBERTa
 from posenc.encodings.fire import FIRE
 from posenc.encodings.learned import Learned
+from posenc.encodings.none import NoPE
 from posenc.encodings.rope import RoPE
 from posenc.encodings.shaw import Shaw
 from posenc.encodings.sinusoidal import Sinusoidal
@@ -149,6 +150,14 @@ def test_knows_what_its_parts_know():
     assert Combined(SHAPE, parts=[RoPE(SHAPE)]).max_length is None
     assert Combined(SHAPE, parts=[RoPE(SHAPE), FIRE(SHAPE)]).real_ids
     assert not Combined(SHAPE, parts=[RoPE(SHAPE), short]).real_ids
+
+
+def test_acts_through_the_hooks_of_its_parts():
+    alone = [Combined(SHAPE, parts=[part(SHAPE)]).hooks() for part in (NoPE, Learned, RoPE, CoPE)]
+    assert alone == [(), ("embed",), ("rotate",), ("score",)]
+    assert Combined(SHAPE, parts=[NoPE(SHAPE), NoPE(SHAPE)]).hooks() == ()
+    both = Combined(SHAPE, parts=[RoPE(SHAPE), ALiBi(SHAPE), Learned(SHAPE)])
+    assert both.hooks() == ("embed", "rotate", "bias")
 
 
 def test_copies_share_nothing_with_the_original():

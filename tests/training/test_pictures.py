@@ -7,8 +7,13 @@ from collections import defaultdict
 import pytest
 import torch
 
-from posenc.encodings.base import Encoding
-from posenc.training.pictures import attention_picture, encoding_pictures, on_logits
+from posenc.training.pictures import (
+    attention_picture,
+    encoding_pictures,
+    longest_fitting,
+    on_logits,
+    text_ids,
+)
 
 T = 6
 IDS = torch.arange(T)[None]
@@ -24,7 +29,13 @@ EXPECTED = {
     "combined": {"table", "similarity", "rotation", "distance"},
     "cope": set(),  # starts at zero
 }
-HOOKS = {"table": "embed", "similarity": "embed", "rotation": "rotate", "bias": "bias"}
+HOOKS = {
+    "table": "embed",
+    "similarity": "embed",
+    "rotation": "rotate",
+    "bias": "bias",
+    "score": "score",
+}
 
 
 def matrices(chart):
@@ -53,12 +64,7 @@ def full(rows, columns):
 def test_every_hook_that_does_something_is_drawn(encoding_name, model_name, built):
     encoding = built(f"encoding={encoding_name}", f"model={model_name}").net.encoding
     pictures = encoding_pictures(encoding, IDS)
-    own = {
-        picture
-        for picture, hook in HOOKS.items()
-        if getattr(type(encoding), hook) is not getattr(Encoding, hook)
-    }
-    own |= {"score"} if encoding.score is not None else set()
+    own = {picture for picture, hook in HOOKS.items() if hook in encoding.hooks()}
     own |= {"distance"} if own else set()
     assert pictures.keys() == EXPECTED.get(encoding_name, own)
     seen = {(i, j) for i, j in full(T, T) if model_name == "encoder" or j <= i}
@@ -160,6 +166,27 @@ def test_of_a_long_text_some_positions_are_drawn_and_named(built):
     assert [axes[axis]["axis"]["labelExpr"] for axis in "xy"] == ["datum.value * 3"] * 2
     assert axes["x"]["title"] == "key position in steps of 3"
     assert len(line(pictures["distance"])["head 1"]) == 250
+
+
+@pytest.mark.parametrize(
+    ("task", "model", "tokens", "length"),
+    [
+        ("copy", "encoder", 20, 10),
+        ("copy", "decoder", 21, 10),
+        ("who_bit_whom", "encoder", 64, 63),
+        ("copy", "encoder", 1, 1),  # none is so short
+    ],
+)
+def test_the_longest_problem_that_fits_counts_prompt_and_answer(built, task, model, tokens, length):
+    task = built(f"task={task}", f"model={model}").task
+    assert longest_fitting(task, tokens, causal=model == "decoder") == length
+
+
+def test_ids_that_are_drawn_are_those_of_an_evaluation(built):
+    experiment = built("positions=interpolated", "task=copy", "length.test=60")
+    ids = text_ids(experiment, 60, seed=0)
+    torch.testing.assert_close(ids, torch.arange(120)[None].double() / 3)
+    assert text_ids(built("positions=random"), 10, seed=0).diff().max() > 1
 
 
 def test_drawing_changes_nothing(encoding_name, built):

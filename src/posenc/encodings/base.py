@@ -1,4 +1,4 @@
-"""The contract of a positional encoding: five hooks, each of which does nothing by default.
+"""The contract of a positional encoding: it acts through `embed`, `rotate`, `bias` or `score`.
 
 An encoding sees position ids and nothing else: which id a token gets is the business of
 `posenc.positions`, and who may look at whom is the business of the attention.
@@ -11,6 +11,9 @@ from torch import Tensor, nn
 
 from posenc.errors import ConfigError
 from posenc.shapes import Shape
+
+HOOKS = ("embed", "rotate", "bias", "score")
+"""Each of them does nothing by default."""
 
 
 class Encoding(nn.Module):
@@ -49,10 +52,9 @@ class Encoding(nn.Module):
     def share(self, first: "Encoding") -> None:
         """Takes over what all layers share; called on every later layer's instance, once made."""
 
-    def does_nothing(self) -> bool:
-        """Whether every hook is left as it is here, so that positions go unmarked."""
-        hooks = ("embed", "rotate", "bias", "score")
-        return all(getattr(type(self), hook) is getattr(Encoding, hook) for hook in hooks)
+    def hooks(self) -> tuple[str, ...]:
+        """Those of HOOKS through which it acts; without any, positions go unmarked."""
+        return tuple(h for h in HOOKS if getattr(type(self), h) is not getattr(Encoding, h))
 
     def embed(self, x: Tensor, ids: Tensor) -> Tensor:
         """(B,T,D) -> (B,T,D): adds to the token embeddings, once, before the first layer."""

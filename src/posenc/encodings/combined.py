@@ -11,22 +11,20 @@ from typing import Any, cast
 
 from torch import Tensor, nn
 
-from posenc.encodings.base import Encoding
+from posenc.encodings.base import HOOKS, Encoding
 from posenc.errors import ConfigError
 from posenc.shapes import Shape
 
 
 class Combined(Encoding):
-    """Applies its parts in their order.
-
-    Ids may have one more axis, (1 or B, T, parts), and then every part sees its own.
+    """Applies its parts in their order; of ids that are (1 or B, T, parts) each sees its own.
 
     Raises ConfigError where two parts change queries, keys or logits: which comes first is open.
     """
 
     def __init__(self, shape: Shape, *, parts: Sequence[Encoding]) -> None:
         super().__init__(shape)
-        acting = [p for p in parts if type(p).rotate is not Encoding.rotate or p.score is not None]
+        acting = [part for part in parts if {"rotate", "score"} & set(part.hooks())]
         if len(acting) > 1:
             names = ", ".join(type(part).__name__ for part in acting)
             raise ConfigError(f"encoding.parts: {names} act on queries and keys; keep one of them")
@@ -34,12 +32,15 @@ class Combined(Encoding):
         self.per_layer = any(part.per_layer for part in parts)
         self.real_ids = all(part.real_ids for part in parts)
         self.max_length = min((p.max_length for p in parts if p.max_length), default=None)
-        if acting and acting[0].score is not None:
+        if "score" in self.hooks():
             self.score = self._score
 
     @property
     def parts(self) -> list[Encoding]:
         return [cast(Encoding, part) for part in self._parts]
+
+    def hooks(self) -> tuple[str, ...]:
+        return tuple(hook for hook in HOOKS if any(hook in part.hooks() for part in self.parts))
 
     def share(self, first: Encoding) -> None:
         for number, (part, other) in enumerate(zip(self.parts, first.parts, strict=True)):
@@ -67,8 +68,7 @@ class Combined(Encoding):
         return q, k
 
     def bias(self, tables: list[Any]) -> Tensor | None:
-        biases = [part.bias(table) for part, table in zip(self.parts, tables, strict=True)]
-        given = [bias for bias in biases if bias is not None]
+        given = [b for p, t in zip(self.parts, tables, strict=True) if (b := p.bias(t)) is not None]
         return sum(given[1:], given[0]) if given else None
 
     def _score(

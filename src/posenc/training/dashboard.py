@@ -18,14 +18,19 @@ from posenc.model.layout import arrange, slots
 from posenc.results.figures import png
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Vocabulary
-from posenc.training.pictures import attention_picture, encoding_pictures
+from posenc.training.pictures import (
+    attention_picture,
+    encoding_pictures,
+    longest_fitting,
+    text_ids,
+)
 
 SAMPLES = 10
 """Problems shown as text."""
 READABLE = 12
 """The length up to which problems are shown, where so short ones are trained."""
 POSITIONS = 64
-"""Positions in the pictures of an encoding, and the most tokens in one of attention."""
+"""The most tokens in the pictures of an encoding and of attention."""
 LAYERS = 4
 """Layers whose attention is drawn: the first, the last, and some between."""
 
@@ -63,7 +68,7 @@ def publish(
 
     Everything is drawn first and written together, so that a crash leaves all of it or nothing.
     """
-    text, pictures = _portrait(experiment, seed)
+    text, pictures = _text_and_pictures(experiment, seed)
     for row in rows:  # the length stands on the step axis: runs overlay as curves over length
         curve = {name: row[name] for name in ("exact", "token_accuracy")}
         log.log_metrics(
@@ -76,11 +81,14 @@ def publish(
     log.experiment.close()
 
 
-def _portrait(experiment: Experiment, seed: int) -> tuple[str, dict[str, NDArray[np.uint8]]]:
+def _text_and_pictures(
+    experiment: Experiment, seed: int
+) -> tuple[str, dict[str, NDArray[np.uint8]]]:
     """Some problems with the answers given, and pictures by tag."""
     net, task = experiment.net.cpu().eval(), experiment.task
-    positions = min(POSITIONS, net.encoding.max_length or POSITIONS)
-    drawn = encoding_pictures(net.encoding, torch.arange(positions)[None])
+    fitting = longest_fitting(task, POSITIONS, causal=net.shape.causal)
+    shown = min(fitting, max(experiment.evaluated))  # further on a table may have no rows
+    drawn = encoding_pictures(net.encoding, text_ids(experiment, shown, seed=seed))
     charts = {f"encoding/{name}": chart for name, chart in drawn.items()}
     short = [length for length in experiment.trained if length <= READABLE]
     length = max(short, default=experiment.trained[0])

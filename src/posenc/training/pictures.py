@@ -1,5 +1,6 @@
 """Pictures of an encoding, drawn from what its hooks do, and of the attention that was paid."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 import altair as alt
@@ -7,8 +8,14 @@ import torch
 from torch import Tensor
 
 from posenc.encodings.base import Encoding
+from posenc.experiment import Experiment
+from posenc.model.layout import slots
 from posenc.results.figures import curves, heat_map
+from posenc.seeding import generator
+from posenc.tasks.base import Task
 
+PICTURES = ("table", "similarity", "rotation", "bias", "score", "distance")
+"""All that there may be of an encoding."""
 HEADS = 8
 """Heads in one picture."""
 CHANNELS = 128
@@ -23,6 +30,26 @@ ON_LOGITS = {
     "score": "added to the logits, given q and k of ones",
 }
 """Titles of what hooks do to logits."""
+
+
+def longest_fitting(task: Task, tokens: int, *, causal: bool) -> int:
+    """The greatest length whose problems have no more tokens, prompt and answer together.
+
+    The least length of the task where all have more.
+    """
+    legal = task.lengths(1, tokens + task.minimum)
+
+    def size(length: int) -> int:
+        return slots(task.sample(1, length, generator(0, "size")), causal=causal).tokens
+
+    return legal[max(bisect_right(legal, tokens, key=size) - 1, 0)]
+
+
+def text_ids(experiment: Experiment, length: int, *, seed: int) -> Tensor:
+    """(1, T) or (1, T, parts) ids that an evaluation gives to one problem of this length."""
+    sample = experiment.task.sample(1, length, generator(seed, "picture"))
+    text = slots(sample, causal=experiment.net.shape.causal)
+    return experiment.positions.evaluate(text, generator(seed, "picture positions"))
 
 
 @torch.inference_mode()
