@@ -4,7 +4,7 @@
     python scripts/benchmark.py --encodings [--steps 20] [--rounds 15] [--out DIR] [key=value ...]
 
 The second compares bare loops instead, every encoding's with that of `none`, on texts of 64 tokens,
-and writes steps.csv; those defined for decoders alone are compared with a decoder.
+and writes steps.csv into DIR; those defined for decoders alone are compared with a decoder.
 
 What is compared runs in turn in one process, and each round gives one ratio, so a machine that
 slows down for a while slows all of it. The keys are those of train.py.
@@ -27,8 +27,10 @@ import torch
 from hydra import compose, initialize_config_dir
 
 from posenc.building import batches, build, optimizer_maker
-from posenc.catalogue import ENCODINGS, classes
+from posenc.catalogue import classes
 from posenc.cli import MENDABLE, one_line_errors
+from posenc.console import forgiving_output
+from posenc.errors import ConfigError
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange, slots
 from posenc.portrait import decoder_only
@@ -93,9 +95,8 @@ def against_train(config: Config, rounds: int) -> None:
     )
 
 
-def against_none(configs: Sequence[Config], rounds: int, file: Path) -> None:
-    """Prints and writes how long a step takes with each encoding, relative to `none`."""
-    columns = ("encoding", "model", "rounds", "ratio", "least", "most")
+def against_none(configs: Sequence[Config], rounds: int) -> list[list[str]]:
+    """Prints how long a step takes with each encoding, relative to `none`; -> a row for each."""
     ratios: dict[tuple[str, str], list[float]] = {}
     for number in range(rounds + 1):
         reference: dict[str, float] = {}
@@ -104,16 +105,23 @@ def against_none(configs: Sequence[Config], rounds: int, file: Path) -> None:
             reference.setdefault(model, speed)  # `none` comes first
             if number:  # the first pays for what is loaded only once
                 ratios.setdefault((name, model), []).append(reference[model] / speed)
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.open("w", newline="") as written:
-        table = csv.writer(written, lineterminator="\n")
-        table.writerow(columns)
-        for (name, model), found in ratios.items():
-            middle, least, most = statistics.median(found), min(found), max(found)
-            print(f"{name:<20}{model:<10}{middle:.2f}  ({least:.2f} to {most:.2f})")
-            shown = (f"{value:.3f}" for value in (middle, least, most))
-            table.writerow([name, model, rounds, *shown])
-    print(f"wrote {file}")
+    rows = []
+    for (name, model), found in ratios.items():
+        middle, least, most = statistics.median(found), min(found), max(found)
+        print(f"{name:<20}{model:<10}{middle:.2f}  ({least:.2f} to {most:.2f})")
+        shown = (f"{value:.3f}" for value in (middle, least, most))
+        rows.append([name, model, str(rounds), *shown])
+    return rows
+
+
+def prepare(folder: Path) -> None:
+    """Raises ConfigError where nothing can be written, which nobody wants to hear afterwards."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise ConfigError(f"--out {folder}: {error.strerror}; name a folder to write in") from None
 
 
 def main() -> None:
@@ -122,10 +130,16 @@ def main() -> None:
     parser.add_argument("--encodings", action="store_true", help="compare these, not train.py")
     parser.add_argument("--steps", type=int, help="of each run; default 500, or 20 an encoding")
     parser.add_argument("--rounds", type=int, help="default 5, or 15")
-    parser.add_argument("--out", type=Path, default=ENCODINGS, metavar="DIR", help="of steps.csv")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="for steps.csv, else only printed")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for train.py")
     given = parser.parse_args()
-    steps = given.steps or (20 if given.encodings else 500)
+    steps, rounds = (20, 15) if given.encodings else (500, 5)
+    steps = steps if given.steps is None else given.steps
+    rounds = rounds if given.rounds is None else given.rounds
+    if rounds < 1:
+        raise ConfigError(f"--rounds {rounds}: must be at least 1")
+    if given.out is not None and not given.encodings:
+        raise ConfigError(f"--out {given.out}: goes with --encodings, as steps.csv does")
     fixed = [f"trainer.max_steps={steps}", "eval.samples=16"]
     logging.disable()
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
@@ -135,7 +149,7 @@ def main() -> None:
 
         torch.set_num_threads(configured().threads)
         if not given.encodings:
-            against_train(configured(), given.rounds or 5)
+            against_train(configured(), rounds)
             return
         names = ["none", *(name for name in classes() if name != "none")]
         pairs = [("decoder" if decoder_only(name) else "encoder", name) for name in names]
@@ -144,9 +158,17 @@ def main() -> None:
             for model, name in [*pairs, ("decoder", "none")]
         ]
         configs.sort(key=lambda config: config.encoding["name"] != "none")
-    against_none(configs, given.rounds or 15, given.out / "steps.csv")
+    if given.out is not None:
+        prepare(given.out)
+    rows = against_none(configs, rounds)
+    if given.out is not None:
+        with (given.out / "steps.csv").open("w", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(("encoding", "model", "rounds", "ratio", "least", "most"))
+            table.writerows(rows)
+        print(f"wrote {given.out / 'steps.csv'}")
 
 
 if __name__ == "__main__":
-    with one_line_errors(*MENDABLE):
+    with one_line_errors(*MENDABLE, ValueError, AssertionError, OSError), forgiving_output():
         main()

@@ -2,24 +2,36 @@
 
 from hydra import compose, initialize_config_dir
 
-import posenc.cli  # noqa: F401  registers what configs/train.yaml asks for
 from posenc.building import build
-from posenc.catalogue import ENCODINGS, Facts, classes, document, fill
+from posenc.catalogue import ENCODINGS, classes, document, fill
+from posenc.cli import MENDABLE, one_line_errors
+from posenc.console import forgiving_output
 from posenc.portrait import decoder_only, facts
-from posenc.schema import CONFIGS, PROJECT, load
+from posenc.results.by_encoding import first_results, training_steps
+from posenc.schema import CONFIGS, PROJECT, Config, load
 
 
-def known(name: str) -> Facts:
-    """What the class of an encoding knows, in the default network."""
+def configured(name: str) -> Config:
+    """The default task and network with an encoding."""
     model = "decoder" if decoder_only(name) else "encoder"
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        config = load(compose("train", [f"encoding={name}", f"model={model}"]))
-    return facts(build(config).net)
+        return load(compose("train", [f"encoding={name}", f"model={model}"]))
+
+
+def main() -> None:
+    """Writes both files."""
+    configs = {name: configured(name) for name in classes()}
+    (task,) = {config.task["name"] for config in configs.values()}
+    text = document(
+        {name: facts(build(config).net) for name, config in configs.items()},
+        first_results(ENCODINGS, task=task),
+        training_steps(ENCODINGS),
+    )
+    readme = PROJECT / "README.md"
+    readme.write_text(fill(readme.read_text()))
+    (ENCODINGS / "README.md").write_text(text)
 
 
 if __name__ == "__main__":
-    readme = PROJECT / "README.md"
-    readme.write_text(fill(readme.read_text()))
-    ENCODINGS.mkdir(parents=True, exist_ok=True)
-    text = document({name: known(name) for name in classes()}, ENCODINGS)
-    (ENCODINGS / "README.md").write_text(text)
+    with one_line_errors(*MENDABLE, OSError), forgiving_output():
+        main()

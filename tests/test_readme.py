@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from omegaconf import OmegaConf
 
 import posenc.encodings
 from posenc.catalogue import classes, fill, page, stands_for
+from posenc.model.attention import attention_weights, context
+from posenc.portrait import decoder_only
 from posenc.results.records import RunFolder
 from posenc.schema import CONFIGS, PROJECT, choices, defaults_of, load
 
@@ -89,14 +92,15 @@ def test_an_alias_is_listed_as_what_it_stands_for() -> None:
 
 
 def test_results_and_speed_stand_in_the_page(copied: Path) -> None:
-    header = "encoding,model,positions,seed,fingerprint,length,in_range,exact"
+    header = "task,encoding,model,positions,seed,fingerprint,length,in_range,exact"
     rows = [
-        "alibi,encoder,index,0,a,20,true,1.0",
-        "alibi,encoder,index,0,a,40,false,0.75",
-        "alibi,encoder,index,1,b,40,false,0.0",
-        "alibi,encoder,random,0,c,40,false,0.0",
-        "none,encoder,index,0,d,20,true,0.5",
-        "cope,decoder,index,0,e,20,true,1.0",
+        "who_bit_whom,alibi,encoder,index,0,a,20,true,1.0",
+        "who_bit_whom,alibi,encoder,index,0,a,40,false,0.75",
+        "who_bit_whom,alibi,encoder,index,1,b,40,false,0.0",
+        "who_bit_whom,alibi,encoder,random,0,c,40,false,0.0",
+        "copy,alibi,encoder,index,0,g,40,false,0.0",
+        "who_bit_whom,none,encoder,index,0,d,20,true,0.5",
+        "who_bit_whom,cope,decoder,index,0,e,20,true,1.0",
     ]
     folder = copied / "experiments" / "encodings"
     (folder / "results.csv").write_text("\n".join([header, *rows]))
@@ -107,9 +111,15 @@ def test_results_and_speed_stand_in_the_page(copied: Path) -> None:
     assert "| [`none`](#none) | – | 0 | (0.50) | – | – | – |" in text
     assert r"| [`cope`](#cope) \* | score | 2,048 | 1.00 | – | – | – |" in text
     with (folder / "results.csv").open("a") as results:
-        results.write("\nalibi,encoder,index,0,f,40,false,0.9")
-    with pytest.raises(AssertionError, match="several runs of encoding=alibi"):
-        bash("PYTHONPATH=src python scripts/catalogue.py", copied)
+        results.write("\nwho_bit_whom,alibi,encoder,index,0,f,40,false,0.9")
+    refused = subprocess.run(
+        [sys.executable, "scripts/catalogue.py"],
+        cwd=copied, env=ENVIRONMENT | {"PYTHONPATH": "src"}, text=True, capture_output=True,
+    )  # fmt: skip
+    assert (refused.returncode, refused.stdout) == (2, "")
+    runs = "task=who_bit_whom encoding=alibi model=encoder seed=0"
+    assert refused.stderr == f"error: results.csv: several runs of {runs}; keep one of them\n"
+    assert (folder / "README.md").read_text() == text
 
 
 def test_encodings_can_be_imported_with_torch_alone() -> None:
@@ -134,11 +144,35 @@ def test_the_examples_for_other_models_run() -> None:
     assert given["x"].shape == (1, 20, 512)
     exec(rotary, given)
     turned = given["mixed"]
+    own = {name: given[name] for name in ("q", "k", "v")}
     exec(bias, given)
-    logits = given["q"] @ given["k"].transpose(-1, -2) / 8 + given["bias"]
-    torch.testing.assert_close(given["mixed"], logits.softmax(dim=-1) @ given["v"])
+    logits = own["q"] @ own["k"].mT / 8 + given["bias"]
+    torch.testing.assert_close(given["mixed"], logits.softmax(dim=-1) @ own["v"])
     assert turned.shape == given["mixed"].shape == (1, 8, 20, 64)
     assert not torch.allclose(turned, given["mixed"])
+
+
+@pytest.mark.parametrize("name", ["ALiBi", "TUPE", "T5", "FIRE", "Sandwich"])
+def test_the_example_of_a_bias_is_the_attention_of_a_network(name: str) -> None:
+    additive, rotary, bias, _ = PYTHON
+    given: dict[str, Any] = {}
+    exec(additive + rotary, given)
+    q, k, v = (given[each] for each in "qkv")
+    exec(bias.replace("ALiBi", name), given)
+    encoding = given["encoding"]
+    asked = context(encoding, given["ids"], 20)
+    turned_q, turned_k = encoding.rotate(q, k, asked.tables)
+    weights = attention_weights(turned_q, turned_k, scale=64**-0.5, bias=asked.bias)
+    torch.testing.assert_close(given["mixed"], weights @ v)
+
+
+def test_the_experiment_runs_every_encoding_that_an_encoder_can_have() -> None:
+    experiment = OmegaConf.load(CONFIGS / "experiment" / "encodings.yaml")
+    glob = re.fullmatch(r"glob\(\*,exclude=\[(.*)\]\)", experiment.hydra.sweeper.params.encoding)
+    assert glob is not None
+    excluded = glob[1].split(",")
+    run = {n for n in choices("encoding") if not any(fnmatchcase(n, each) for each in excluded)}
+    assert run == {name for name in classes() if not decoder_only(name)}
 
 
 def test_the_continuous_integration_runs_the_first_two_commands() -> None:

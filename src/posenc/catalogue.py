@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from posenc.results.by_encoding import exact_matches, training_steps
+from posenc.results.by_encoding import First
 from posenc.results.labels import MASK_TELLS_ORDER, MISSING
+from posenc.results.statistics import HOLDS
 from posenc.schema import PLUGINS, PROJECT, choices, defaults_of
 
 SOURCE = Path(__file__).resolve().parent.parent
@@ -18,10 +19,11 @@ LENGTHS = (20, 40, 100)
 """The longest that is trained, and two beyond."""
 INTRODUCTION = """# Every encoding
 
-Each acts by one or more of four hooks: **additive** ones add to the embeddings, before the first
-layer; the others act in every layer, on **queries and keys** (turned, as by RoPE, or widened), by
-a **bias** on the logits that knows the two positions alone, or by a **score**, new logits that
-depend on content as well. `python scripts/show.py encoding=NAME` draws what one of them does.
+An encoding acts through `embed`, `rotate`, `bias` or `score`: **additive** ones add to the
+embeddings, before the first layer; the others act in every layer, on **queries and keys** (turned,
+as by RoPE, or widened), by a **bias** on the logits that knows the two positions alone, or by a
+**score**, new logits that depend on content as well. `python scripts/show.py encoding=NAME` draws
+what one of them does.
 
 Parameters are those of 2 layers of width 64 with 4 heads. Exact match is that of the default task,
 trained on 5 to 20 words, seed 0 alone: a first look and no ranking, for which the
@@ -32,7 +34,7 @@ of `none`, 64 texts of 64 tokens in one thread: median of alternating rounds in 
 python train.py experiment=encodings
 python train.py -m model=decoder encoding=none,{decoders}
 python scripts/report.py outputs/who_bit_whom --out experiments/encodings
-python scripts/benchmark.py --encodings
+python scripts/benchmark.py --encodings --out experiments/encodings
 python scripts/catalogue.py
 ```
 
@@ -140,29 +142,39 @@ def classes() -> list[str]:
     return [name for name in choices("encoding") if "_target_" in defaults_of("encoding", name)]
 
 
-def document(facts: Mapping[str, Facts], folder: Path) -> str:
-    """The page of all encodings, with what results.csv and steps.csv in the folder know of them."""
+def document(
+    facts: Mapping[str, Facts],
+    results: Mapping[tuple[str, str], First],
+    steps: Mapping[str, float],
+) -> str:
+    """The page of all encodings, with what is known of them."""
     decoders = ",".join(name for name, fact in facts.items() if fact.causal)
     heads = " | ".join(f"at {length}" for length in LENGTHS)
     lines = [
         f"| `encoding=` | acts by | parameters | {heads} | step |",
         f"|---|---|---:|{'---:|' * len(LENGTHS)}---:|",
     ]
-    steps = training_steps(folder)
     for name, fact in facts.items():
         link = f"[`{name}`](#{name})" + r" \*" * fact.causal
         cells = [link, ", ".join(fact.hooks) or MISSING, f"{fact.parameters:,}"]
-        cells += exact_matches(folder, name, "decoder" if fact.causal else "encoder", LENGTHS)
+        cells += _exact(results.get((name, "decoder" if fact.causal else "encoder")))
         cells.append(f"{steps[name]:.2f}" if name in steps else MISSING)
         lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
-        "In parentheses: exact match averages below 0.9 on trained lengths.  ",
+        f"In parentheses: exact match averages below {HOLDS} on trained lengths.  ",
         f"\\*: in a decoder, where {MASK_TELLS_ORDER}; compared with `none` in a decoder.",
     ]
     sections = [_section(name, page("encoding", name)) for name in facts]
     introduction = INTRODUCTION.format(decoders=decoders)
     return introduction + "\n".join(lines) + "\n\n" + "\n".join(sections)
+
+
+def _exact(result: First | None) -> list[str]:
+    """A cell for each of LENGTHS, in parentheses where the run is not fitted."""
+    found = {} if result is None else result.exact
+    form = "{:.2f}" if result is None or result.fitted else "({:.2f})"
+    return [form.format(found[n]) if n in found else MISSING for n in LENGTHS]
 
 
 def _section(name: str, own: Page) -> str:

@@ -1,31 +1,41 @@
-"""What is kept of every encoding: a first result on the default task, and how long a step takes."""
+"""What is kept of every encoding: a first result on one task, and how long a step takes."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
 from posenc.errors import ConfigError
-from posenc.results.labels import MISSING
 from posenc.results.statistics import fitted
 
 
-def exact_matches(folder: Path, encoding: str, model: str, lengths: Sequence[int]) -> list[str]:
-    """Exact match of seed 0 at each length, in parentheses where the run is not fitted.
+class First(NamedTuple):
+    """What one run of an encoding found."""
+
+    exact: dict[int, float]
+    """Exact match by length."""
+    fitted: bool
+    """Whether it learned its trained lengths."""
+
+
+def first_results(folder: Path, *, task: str) -> dict[tuple[str, str], First]:
+    """(encoding, model) -> the run of seed 0 on that task, with plain positions.
 
     From results.csv, where there is one; raises ConfigError where it holds several such runs.
     """
     results = _read(folder / "results.csv")
     if results is None:
-        return [MISSING] * len(lengths)
-    own = results.filter(encoding=encoding, model=model, positions="index", seed=0)
-    if own["fingerprint"].n_unique() > 1:
-        run = f"encoding={encoding} model={model} seed=0"
-        raise ConfigError(f"results.csv: several runs of {run}; keep one of them")
-    by_length = dict(own.select("length", "exact").rows())
-    good = fitted(own["exact"].to_list(), own["in_range"].to_list())
-    form = "{:.2f}" if good else "({:.2f})"
-    return [form.format(by_length[n]) if n in by_length else MISSING for n in lengths]
+        return {}
+    found = {}
+    kept = results.filter(task=task, positions="index", seed=0)
+    for (encoding, model), own in kept.group_by("encoding", "model"):
+        if own["fingerprint"].n_unique() > 1:
+            run = f"task={task} encoding={encoding} model={model} seed=0"
+            raise ConfigError(f"results.csv: several runs of {run}; keep one of them")
+        exact = dict(own.select("length", "exact").rows())
+        good = fitted(own["exact"].to_list(), own["in_range"].to_list())
+        found[str(encoding), str(model)] = First(exact, good)
+    return found
 
 
 def training_steps(folder: Path) -> dict[str, float]:
