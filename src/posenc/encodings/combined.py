@@ -32,8 +32,7 @@ class Combined(Encoding):
         self.per_layer = any(part.per_layer for part in parts)
         self.real_ids = all(part.real_ids for part in parts)
         self.max_length = min((p.max_length for p in parts if p.max_length), default=None)
-        if "score" in self.hooks():
-            self.score = self._score
+        self.score = self._score if "score" in self.hooks() else None
 
     @property
     def parts(self) -> list[Encoding]:
@@ -68,7 +67,8 @@ class Combined(Encoding):
         return q, k
 
     def bias(self, tables: list[Any]) -> Tensor | None:
-        given = [b for p, t in zip(self.parts, tables, strict=True) if (b := p.bias(t)) is not None]
+        biases = [part.bias(table) for part, table in zip(self.parts, tables, strict=True)]
+        given = [bias for bias in biases if bias is not None]
         return sum(given[1:], given[0]) if given else None
 
     def _score(
