@@ -1,14 +1,22 @@
 """The comparison of encodings in scripts/benchmark.py, at a size that measures nothing."""
 
 import logging
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from catalogue import CLASSES
 from command_line import rows, run
 
-from posenc.catalogue import classes
+from posenc.schema import defaults_of
 
 SMALL = ("data.batch_size=2", "model.width=16", "model.heads=2")
+
+
+def model(encoding: str) -> str:
+    """The encoder where it can have this encoding."""
+    module, _, name = defaults_of("encoding", encoding)["_target_"].rpartition(".")
+    return "decoder" if getattr(import_module(module), name).causal_only else "encoder"
 
 
 def test_every_encoding_is_compared_with_none(
@@ -19,13 +27,34 @@ def test_every_encoding_is_compared_with_none(
     ended = run("--encodings", *few, *SMALL, script="scripts/benchmark.py")
     assert ended.code == 0, ended.err
     table = rows(tmp_path / "steps.csv")
-    models = dict.fromkeys(classes(), "encoder") | {"cope": "decoder", "xpos": "decoder"}
     assert [(row["encoding"], row["model"]) for row in table[:2]] == [
         ("none", "encoder"),
         ("none", "decoder"),
     ]
     assert {row["encoding"]: row["model"] for row in table[2:]} == {
-        name: model for name, model in models.items() if name != "none"
+        name: model(name) for name in CLASSES if name != "none"
     }
     assert all(float(row["ratio"]) == 1 for row in table[:2])
     assert all(float(row["ratio"]) > 0 for row in table)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("--rounds", "0"), "--rounds 0: must be at least 1"),
+        (("--rounds", "-1"), "--rounds -1: must be at least 1"),
+        (("--steps", "0"), "trainer.max_steps=0: must be between"),
+        (("--encodings", "--out", "/dev/null/x"), "name a folder to write in"),
+        (("--out", "elsewhere"), "goes with --encodings"),
+        (("encoding=rpoe",), "choose one of"),
+    ],
+)
+def test_a_mistake_is_one_line_before_anything_is_measured(
+    arguments: tuple[str, ...], part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "disable", lambda: None)
+    ended = run(*arguments, script="scripts/benchmark.py")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: ")
+    assert ended.err.count("\n") == 1
+    assert part in ended.err
