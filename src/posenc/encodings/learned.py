@@ -11,6 +11,7 @@ as they were drawn, up to the table's end. `past_end` says what happens to ids b
   the last row, and a place between two rows takes a mixture of both. Every row then depends on the
   largest id, so in a decoder earlier tokens change when later ones are added: results hold for the
   full length, and generating token by token differs. After Dosovitskiy et al., arXiv 2010.11929.
+  As in `positions=interpolated`, and unlike in `rope_linear`, the factor follows each length.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Polar coordinate embedding: content sets how much a channel counts, position alone its angle.
 
-    q.k = sum_c softplus(q_c) softplus(k_c) cos((j - i) base^(-c/K) + delta_c)
+    logit(i, j) = sum_c softplus(q_i,c) softplus(k_j,c) cos((j - i) base^(-c/K) + delta_c) / sqrt(K)
 
 over all K channels of a head, each with a frequency of its own, where RoPE has pairs. delta is
 learned per head and channel, shared by all layers as in the libraries that carry PoPE, and clamped

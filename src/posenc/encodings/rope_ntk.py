@@ -5,7 +5,8 @@
 with s = tested length / trained length: the fastest pair stays as it is, the slowest becomes s
 times slower. The static form, described by Peng et al., arXiv 2309.00071; it has no paper of its
 own. Past the trained length neighbours stay as far apart as trained, while pairs between the
-fastest and the slowest still reach angles somewhat beyond the trained ones.
+fastest and the slowest still reach angles somewhat beyond the trained ones. One factor acts at
+every tested length, so trained lengths may suffer.
 """
 
 import torch

@@ -1,6 +1,6 @@
 """Partial rotary embedding: RoPE on the first channels of a head, the rest compare content alone.
 
-    [R(id) x[:r], x[r:]],  r = fraction * K
+    logit(i, j) = (R(i) q_i[:r] . R(j) k_j[:r] + q_i[r:] . k_j[r:]) / sqrt(K),  r = fraction * K
 
 Black et al., arXiv 2204.06745 (GPT-NeoX), with RoPE's frequencies for heads of r channels. Past the
 trained length it fares as RoPE does on its first channels, and nothing new appears on the others.

@@ -1,6 +1,7 @@
 """xPos: RoPE under which a key counts less the farther it lies behind the query.
 
-    q.k of pair c is RoPE's, times zeta_c^((i - j) / scale_base),  zeta_c = (2c/K + 0.4) / 1.4
+    logit(i, j) = sum_c (R(i) q_i)_c . (R(j) k_j)_c * zeta_c^((i - j) / scale_base) / sqrt(K)
+    zeta_c = (2c/K + 0.4) / 1.4,  R(id) turns pair c by id * base^(-2c/K)
 
 Sun et al., arXiv 2212.10554; 512 for `scale_base` comes from their code. A key ahead would grow
 without bound, so it is defined for decoders alone. Past the trained length far keys fade, those of

@@ -1,7 +1,7 @@
 """YaRN: RoPE whose slow pairs are interpolated in evaluation and whose fast ones are left alone.
 
-    angle(id, c) = id * base^(-2c/K) * (1 - ramp(c) + ramp(c) / s),  s = tested / trained length
-    logit = q.k / sqrt(K) * (0.1 ln s + 1)^2
+    logit(i, j) = R(i) q_i . R(j) k_j / sqrt(K) * (0.1 ln s + 1)^2,  s = tested / trained length
+    R(id) turns pair c by id * base^(-2c/K) * (1 - ramp(c) + ramp(c) / s)
 
 The ramp rises from 0 at the pair that turns `beta_fast` times within the trained length to 1 at the
 one that turns `beta_slow` times. Peng et al., arXiv 2309.00071. The paper's ramp is linear in the
@@ -9,8 +9,9 @@ number of turns; the authors' code and transformers, followed here, make it line
 whole pairs. Past the trained length slow pairs stay within trained angles, as by interpolation, and
 fast ones tell neighbours apart, as by RoPE.
 
-A text of 20 tokens holds few turns: all pairs but the first one or two are then interpolated, and
-apart from the sharper logits hardly anything tells YaRN from `rope_linear`.
+A text of 20 tokens holds few turns: all pairs but the first one or two are then interpolated as by
+`rope_linear`, and logits are sharper. As there, one factor acts at every tested length, so trained
+lengths may suffer.
 """
 
 import math

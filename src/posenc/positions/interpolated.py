@@ -4,6 +4,8 @@
 
 Chen et al., arXiv 2306.15595, who train on a little longer text after it; here nothing is trained
 again. Ids depend on the number of tokens, prompt and answer together, which is known beforehand.
+So every length has a factor of its own, as under `past_end=interpolate` of `learned`, while
+`encoding=rope_linear` has one for all.
 """
 
 import torch
