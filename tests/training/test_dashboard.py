@@ -9,7 +9,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from posenc.errors import RunFailed
-from posenc.training.dashboard import _spread
+from posenc.training.dashboard import _spread, _text_and_pictures
 
 SETTINGS = (
     "logger=tensorboard", "trainer.accumulate_grad_batches=2", "trainer.log_every_n_steps=3",
@@ -107,6 +107,15 @@ def test_pictures_can_be_opened(events):
         assert min(picture.size) > 100
         low, high = picture.getextrema()
         assert low < high
+
+
+def test_an_encoding_is_drawn_on_the_positions_of_the_run(built):
+    plain, shuffled = (
+        _text_and_pictures(built("encoding=sinusoidal", f"positions={source}"), 0)[1]
+        for source in ("index", "shuffled")
+    )
+    assert plain["encoding/table"].shape == shuffled["encoding/table"].shape
+    assert (plain["encoding/table"] != shuffled["encoding/table"]).any()
 
 
 def test_samples_are_legible(events):
