@@ -16,7 +16,7 @@ from posenc.results.legible import Legible
 from posenc.results.reading import read
 from posenc.results.records import fingerprint
 from posenc.results.report import contenders, markdown, runs, shown_lengths
-from posenc.results.variants import variants
+from posenc.results.variants import differences, variants
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "report.py"
 GOOD = {5: 1.0, 20: 1.0, 25: 0.9, 30: 0.4}
@@ -106,9 +106,14 @@ def test_runs_tested_at_other_lengths_are_never_compared_or_averaged(planted: Pl
 
 def test_configurations_of_one_name_are_never_averaged(planted: Planted) -> None:
     rows = planted(GOOD, seed=0, fingerprint="a") + planted(BETTER, seed=1, fingerprint="b")
-    text = markdown(pl.DataFrame(rows), {"a": "encoding.base=5.0"})
-    assert [line[0] for line in table(text)] == ["rope [b]", "rope [encoding.base=5.0]"]
+    base = "encoding.base"
+    text = markdown(pl.DataFrame(rows), {"a": {base: 5.0}, "b": {base: 6.0}, "c": {base: 7.0}})
+    names = [line[0] for line in table(text)]
+    assert names == ["rope [encoding.base=6.0]", "rope [encoding.base=5.0]"]
     assert "settings in which contenders of one name differ" in text
+    text = markdown(pl.DataFrame(rows), {"a": {base: 5.0}})
+    assert [line[0] for line in table(text)] == ["rope [b]", "rope [a]"]
+    assert "These rows differ" not in text
 
 
 def test_neither_are_runs_that_were_given_other_positions_when_tested(planted: Planted) -> None:
@@ -140,10 +145,78 @@ def test_settings_that_tell_variants_apart_come_from_their_runs(tmp_path: Path) 
     text = (changed / "config.yaml").read_text()
     (changed / "config.yaml").write_text(text.replace('"buckets": 8', '"buckets": 16'))
     (broken / "config.yaml").write_bytes(b"\xff")
-    assert variants([plain, far, lone, changed, broken, tmp_path]) == {
-        plain.name[6:]: "encoding.max_distance=20",
-        far.name[6:]: "encoding.max_distance=128",
+    found = variants([plain, far, lone, changed, broken, tmp_path])
+    own, other, third = (folder.name[6:] for folder in (plain, far, lone))
+    assert list(found) == [own, other, third]
+    assert differences(found, [own, other, "unknown"]) == {
+        "encoding.max_distance": {own: "20", other: "128"}
     }
+    assert differences(found, [own, third]) == {"encoding.name": {own: "t5", third: "rope"}}
+    assert differences(found, [own, own]) == {}
+
+
+def line_of(text: str, start: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.startswith(start)]
+
+
+def test_rows_trained_in_other_ways_are_named_and_values_kept_apart(planted: Planted) -> None:
+    steps = {"alibi": 5, "fire": 2000, "learned": 2000, "none": 2000, "rope": 400, "t5": 2000}
+    rows = [row for name in steps for row in planted(GOOD, encoding=name, fingerprint=name)]
+    settings = {
+        name: {"model.width": 64, "encoding.name": name, "trainer.max_steps": count}
+        for name, count in steps.items()
+    }
+    [line] = line_of(markdown(pl.DataFrame(rows), settings), "These rows differ")
+    assert line == (
+        "These rows differ in trainer.max_steps: 5 (alibi), 400 (rope), 2000 (others); "
+        "compare within one value only."
+    )
+    settings["t5"]["model.width"] = 32
+    del settings["alibi"]
+    [line] = line_of(markdown(pl.DataFrame(rows), settings), "These rows differ")
+    assert "model.width: unknown (alibi), 32 (t5), 64 (others); in trainer.max_steps: " in line
+    assert "trainer.max_steps: unknown (alibi), 400 (rope), 2000 (others);" in line
+
+
+def test_rows_of_one_name_are_told_by_model(planted: Planted) -> None:
+    both = [("encoder", 400), ("decoder", 2000)]
+    rows = [row for name, _ in both for row in planted(GOOD, model=name, fingerprint=name)]
+    settings = {name: {"model.name": name, "trainer.max_steps": steps} for name, steps in both}
+    [line] = line_of(markdown(pl.DataFrame(rows), settings), "These rows differ")
+    assert "trainer.max_steps: 2000 (rope decoder), 400 (rope encoder);" in line
+
+
+def test_what_a_table_compares_is_no_difference(planted: Planted) -> None:
+    names = ["encoder", "decoder"]
+    rows = [row for name in names for row in planted(GOOD, model=name, fingerprint=name)]
+    settings = {
+        name: {
+            "encoding.name": name,
+            "positions.name": name,
+            "model.name": name,
+            "model.causal": name == "decoder",
+            "trainer.accelerator": name,
+        }
+        for name in names
+    }
+    assert "These rows differ" not in markdown(pl.DataFrame(rows), settings)
+
+
+def test_tables_of_their_own_may_differ(planted: Planted) -> None:
+    tasks = {"copy": 400, "reverse": 2000}
+    rows = [row for task in tasks for row in planted(GOOD, task=task, fingerprint=task)]
+    settings = {task: {"trainer.max_steps": steps} for task, steps in tasks.items()}
+    assert "These rows differ" not in markdown(pl.DataFrame(rows), settings)
+
+
+def test_rows_tested_on_fewer_problems_are_named(planted: Planted) -> None:
+    rows = [*planted(GOOD), *planted(GOOD, encoding="fire", n=1000)]
+    text = markdown(pl.DataFrame(rows), {})
+    [line] = line_of(text, "Problems tested")
+    assert line == (
+        "Problems tested at each length: 1000 (fire), 100 (rope); the fewer, the less certain."
+    )
+    assert "Problems tested" not in markdown(pl.DataFrame(planted(GOOD)), {})
 
 
 def test_one_row_for_every_run(planted: Planted) -> None:

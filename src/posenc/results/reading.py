@@ -30,7 +30,7 @@ class Skipped(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The rows of many runs, sorted; how to call variants of one name; and what was left out."""
+    """The rows of many runs, sorted; the settings behind them; and what was left out."""
 
     rows: pl.DataFrame
     variants: Variants

@@ -1,15 +1,16 @@
 """What many runs say together: one row per run, one row per contender, a table to read."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from posenc.results import statistics
+from posenc.results.comparable import remarks
 from posenc.results.labels import MASK_TELLS_ORDER, MISSING, label, mask_tells_order
 from posenc.results.reading import RUN
-from posenc.results.variants import Variants
+from posenc.results.variants import Variants, differences
 
 SETTING = ["task", "train_max", "tested"]
 """Runs are compared only where all agree: a score is a mean over the tested lengths."""
@@ -24,8 +25,8 @@ CONTENDER = [*SETTING, "model", "encoding", "positions", *UNNAMED]
 def runs(rows: pl.DataFrame, variants: Variants) -> pl.DataFrame:
     """Every run with its train_max, `label`, `fitted`, `score`, `chance` and `holds_to`.
 
-    `tested` lists its lengths. `chance` is the score of an order-blind guess, so that it can stand
-    beside `score`.
+    `tested` lists its lengths, `problems` counts those of one length. `chance` is the score of an
+    order-blind guess, so that it can stand beside `score`.
     """
     groups = rows.sort(*RUN, "length").group_by(RUN, maintain_order=True)
     found = [_run(run) for _, run in groups]
@@ -40,6 +41,7 @@ def _run(rows: pl.DataFrame) -> dict[str, Any]:
     lengths, exact = rows["length"].to_list(), rows["exact"].to_list()
     return {key: first[key] for key in [*RUN, *UNNAMED, "train_max"]} | {
         "tested": " ".join(map(str, lengths)),
+        "problems": rows["n"].min(),
         "label": label(first["encoding"], first["positions"]),
         "fitted": statistics.fitted(exact, rows["in_range"].to_list()),
         "score": statistics.score(lengths, exact, first["train_max"]),
@@ -55,14 +57,22 @@ def _tell_apart(found: list[dict[str, Any]], variants: Variants) -> None:
         for column in UNNAMED:
             values[_name(run), column].add(run[column])
     for run, name in zip(found, map(_name, found), strict=True):
-        own = variants.get(run["fingerprint"], run["fingerprint"])
-        words = [own, f"positions.at_eval={run['positions_at_eval']}"]
-        words.append(f"positions.draws={run['draws']}")
+        words = [
+            _settings(run["fingerprint"], values[name, "fingerprint"], variants),
+            f"positions.at_eval={run['positions_at_eval']}",
+            f"positions.draws={run['draws']}",
+        ]
         differing = [
             word for word, key in zip(words, UNNAMED, strict=True) if len(values[name, key]) > 1
         ]
         if differing:
             run["label"] += f" [{', '.join(differing)}]"
+
+
+def _settings(own: str, rivals: Iterable[str], variants: Variants) -> str:
+    """Those in which a configuration differs from its rivals, or else its fingerprint."""
+    differing = differences(variants, rivals).items()
+    return ", ".join(f"{key}={words[own]}" for key, words in differing if own in words) or own
 
 
 def _name(run: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -89,6 +99,7 @@ def contenders(rows: pl.DataFrame, variants: Variants) -> pl.DataFrame:
             best=score.max(),
             held=pl.col("holds_to").fill_null(0).filter(fitted).quantile(0.5, "lower").cast(int),
             chance=pl.col("chance").mean(),
+            problems=pl.col("problems").min(),
         )
         .sort(
             *SETTING,
@@ -105,7 +116,7 @@ def markdown(rows: pl.DataFrame, variants: Variants) -> str:
     """A Markdown table for every setting, best contender first, and what its marks mean."""
     exact = _mean_exact(rows, variants)
     return "\n\n".join(
-        _table(table, exact)
+        _table(table, exact, remarks(table, variants))
         for _, table in contenders(rows, variants).group_by(SETTING, maintain_order=True)
     )
 
@@ -118,7 +129,9 @@ def shown_lengths(lengths: list[int], train_max: int) -> list[int]:
     return trained + [beyond[(k + 1) * len(beyond) // count - 1] for k in range(count)]
 
 
-def _table(table: pl.DataFrame, exact: Mapping[tuple[Any, ...], str]) -> str:
+def _table(
+    table: pl.DataFrame, exact: Mapping[tuple[Any, ...], str], warnings: Sequence[str]
+) -> str:
     task, train_max, tested = table.select(SETTING).row(0)
     lengths = list(map(int, tested.split()))
     shown = shown_lengths(lengths, train_max)
@@ -140,7 +153,8 @@ def _table(table: pl.DataFrame, exact: Mapping[tuple[Any, ...], str]) -> str:
     rule = ["---"] * 4 + ["---:"] * (len(head) - 4)
     many = f"{len(lengths)} lengths up to " if len(lengths) > 1 else ""
     title = f"### {task}, trained to length {train_max}, tested at {many}{lengths[-1]}"
-    return "\n".join([title, "", *map(_line, [head, rule, *body]), *_notes(table)])
+    notes = "  \n".join([*warnings, *_notes(table)])
+    return "\n".join([title, "", *map(_line, [head, rule, *body]), "", notes])
 
 
 def _mean_exact(rows: pl.DataFrame, variants: Variants) -> dict[tuple[Any, ...], str]:
@@ -179,7 +193,7 @@ def _notes(table: pl.DataFrame) -> list[str]:
             "[...]: settings in which contenders of one name differ; their fingerprint, where no "
             "config.yaml tells them."
         )
-    return ["", "  \n".join(notes)]
+    return notes
 
 
 def _number(value: float | None) -> str:

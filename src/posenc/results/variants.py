@@ -1,7 +1,6 @@
-"""In which settings the configurations of one name differ."""
+"""The settings behind runs, and in which of them runs differ."""
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,40 +9,36 @@ import yaml
 
 from posenc.results.records import Settings, fingerprint, shaping
 
-Variants = Mapping[str, str]
-"""Fingerprint -> the settings that tell it from others of its name: `key=value, key=value`.
-
-A fingerprint that is missing has to stand for itself.
-"""
+Variants = Mapping[str, Settings]
+"""Fingerprint -> the settings that shaped the weights, as `group.key: value`."""
 
 
 def variants(folders: Iterable[Path]) -> Variants:
-    """Compares the config.yaml of all runs of one task, model, encoding, positions and train_max.
+    """What the config.yaml of each run says.
 
-    What has no rival is not in it, nor is a configuration that cannot be read or that was changed
-    after the run.
+    A configuration that cannot be read, or that was changed after the run, is not in it.
     """
-    rivals: dict[Any, dict[str, Settings]] = defaultdict(dict)
+    found = {}
     for folder in folders:
         try:
             settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
             own, flat = fingerprint(settings), _flat(shaping(settings))
         except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError):
             continue
-        name = [flat.get(f"{group}.name") for group in ("task", "model", "encoding", "positions")]
         if folder.name.endswith(f"-{own}"):
-            rivals[*name, flat.get("length.train")][own] = flat
-    return {own: words for group in rivals.values() for own, words in _differences(group).items()}
+            found[own] = flat
+    return found
 
 
-def _differences(group: dict[str, Settings]) -> Variants:
-    keys = {key: None for flat in group.values() for key in flat}  # a dict keeps their order
-    differing = [key for key in keys if len({_word(flat.get(key)) for flat in group.values()}) > 1]
-    return {
-        own: ", ".join(f"{key}={_word(flat.get(key))}" for key in differing)
-        for own, flat in group.items()
-        if differing
-    }
+def differences(variants: Variants, fingerprints: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Key -> fingerprint -> value, as on a command line, for every key in which these differ.
+
+    A fingerprint without settings is in none of them.
+    """
+    known = {own: variants[own] for own in fingerprints if own in variants}
+    keys = {key: None for flat in known.values() for key in flat}  # a dict keeps their order
+    values = {key: {own: _word(flat.get(key)) for own, flat in known.items()} for key in keys}
+    return {key: words for key, words in values.items() if len(set(words.values())) > 1}
 
 
 def _flat(settings: Settings, prefix: str = "") -> Settings:
