@@ -84,7 +84,12 @@ def test_an_unfitted_run_is_called_so_in_plain_words(shown: Callable[..., str]) 
     assert "Not fitted: its exact match on trained lengths averages 0.600" in shown(
         {5: 0.7, 20: 0.5, 40: 1.0}
     )
-    assert "Not fitted: no length that it was trained on was tested" in shown({40: 1.0})
+
+
+def test_a_fit_that_was_not_looked_at_is_not_denied(shown: Callable[..., str]) -> None:
+    text = shown({40: 1.0})
+    assert "Fit not checked: no length that it was trained on was tested here." in text
+    assert "Not fitted" not in text
 
 
 def test_the_causal_mask_is_named_where_it_matters(shown: Callable[..., str]) -> None:
@@ -95,6 +100,20 @@ def test_the_causal_mask_is_named_where_it_matters(shown: Callable[..., str]) ->
 
 def test_nothing_beyond_is_no_score_of_zero(shown: Callable[..., str]) -> None:
     assert "no length beyond 20 was tested" in shown({5: 1.0, 20: 1.0})
+
+
+@pytest.mark.parametrize(
+    ("lengths", "words"),
+    [
+        ([20, 500], "over lengths 21 to 500 (1 tested); chance"),
+        ([50, 500], "over lengths 21 to 500 (2 tested); chance"),
+        ([21, 50, 500], "over lengths 21 to 500; chance"),
+    ],
+)
+def test_a_score_of_few_lengths_says_so(
+    shown: Callable[..., str], lengths: list[int], words: str
+) -> None:
+    assert words in shown(dict.fromkeys(lengths, 0.5))
 
 
 def test_one_seed_is_no_result(shown: Callable[..., str]) -> None:

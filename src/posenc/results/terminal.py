@@ -18,6 +18,9 @@ Row = Mapping[str, Any]
 WIDEST = 200
 """More columns than any table takes."""
 
+FEW = 3
+"""A score that rests on fewer lengths beyond the trained ones says so."""
+
 
 def print_run(
     rows: Sequence[Row],
@@ -100,7 +103,10 @@ def _style(row: Row, low: float) -> str:
 def _findings(rows: Sequence[Row], many_tokens: bool) -> Table:
     lengths = [row["length"] for row in rows]
     train_max = rows[0]["train_max"]
+    beyond = sum(length > train_max for length in lengths)
     span = f"lengths {train_max + 1} to {lengths[-1]}"
+    if beyond < FEW:
+        span += f" ({beyond} tested)"
     findings = Table.grid(padding=(0, 2))
 
     def add_score(name: str, value: str, chance: str, meaning: str) -> None:
@@ -140,14 +146,14 @@ def _overlap(rows: Sequence[Row], seen: Mapping[int, float]) -> str:
 def _warnings(rows: Sequence[Row]) -> list[str]:
     first, warnings = rows[0], []
     exact, in_range = [row["exact"] for row in rows], [row["in_range"] for row in rows]
-    if not statistics.fitted(exact, in_range):
-        mean = statistics.trained_mean(exact, in_range)
-        why = (
-            "no length that it was trained on was tested"
-            if mean is None
-            else f"its exact match on trained lengths averages {mean:.3f}, below {statistics.HOLDS}"
+    mean = statistics.trained_mean(exact, in_range)
+    if mean is None:
+        warnings.append("Fit not checked: no length that it was trained on was tested here.")
+    elif not statistics.fitted(exact, in_range):
+        warnings.append(
+            f"Not fitted: its exact match on trained lengths averages {mean:.3f}, below "
+            f"{statistics.HOLDS}, so its longer lengths say nothing."
         )
-        warnings.append(f"Not fitted: {why}, so its longer lengths say nothing.")
     if mask_tells_order(first["model"], first["encoding"]):
         warnings.append(f"This run has no encoding, yet it is not blind: {MASK_TELLS_ORDER}.")
     warnings.append("One seed is not a result: compare several, `-m seed=0,1,2`.")
