@@ -25,7 +25,8 @@ from posenc.schema import CONFIGS, load
 
 def ask(given: Sequence[str]) -> None:
     """Shows what a finished run makes of a prompt."""
-    own, changes = arguments(given, ["run", "prompt"])
+    # Without a prompt it is empty, and refused by the network that knows an example of one.
+    own, changes = arguments(["prompt=", *given], ["run", "prompt"])
     config, folder = reopen(own["run"], changes)
 
     from posenc.building import build  # imports torch

@@ -12,7 +12,9 @@ import torch
 from command_line import TINY, Ended, only_run, run
 
 import posenc.showing
+from posenc.experiment import Experiment
 from posenc.schema import PROJECT
+from posenc.showing import Reply
 
 SENTENCE = "the man bit the old dog"
 
@@ -88,12 +90,45 @@ def test_small_differences_are_told_exactly(
 
 @pytest.mark.parametrize(
     ("prompt", "part"),
-    [("", "empty"), ("the cow", "cow"), ("the the", "no answer"), ("the man bit " * 200, "answer")],
+    [
+        ("", "prompt= is missing"),
+        ("the cow", "cow"),
+        ("the the", "no answer"),
+        ("the man bit " * 200, "answer"),
+    ],
 )
 def test_prompt_without_an_answer_is_refused(prompt: str, part: str, biting: Path) -> None:
     ended = show(biting, prompt)
     assert (ended.code, ended.out) == (2, "")
     assert re.fullmatch(f"error: .*{part}.*\n", ended.err)
+
+
+def test_without_a_prompt_one_is_shown(copying: Path) -> None:
+    ended = run(f"run={copying}", script="scripts/show.py")
+    assert (ended.code, ended.out) == (2, "")
+    [example] = re.findall(r"^error: prompt= is missing: .* prompt='([0-9 ]+)'\n$", ended.err)
+    assert show(copying, example).code == 0
+
+
+@pytest.mark.parametrize("solved", [True, False])
+def test_one_answer_to_both_orders_is_luck_where_it_is_right(
+    solved: bool, biting: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reply, asked = posenc.showing.reply, []
+
+    def same_for_all(experiment: Experiment, prompt: list[int]) -> Reply:
+        given = reply(experiment, prompt)
+        asked.append(given.right[0])
+        best = asked[0] if solved else experiment.task.vocabulary.encode("bit")[0]
+        probabilities = torch.full_like(given.probabilities, 0.01)
+        probabilities[0, best] = 0.5
+        return replace(given, probabilities=probabilities)
+
+    monkeypatch.setattr(posenc.showing, "reply", same_for_all)
+    out = show(biting, SENTENCE).out
+    assert out.count("% sure: the same answer to both, so right for one by luck\n") == 2 * solved
+    assert out.count("% sure: wrong\n") == 2 * (not solved)
+    assert "sure: right" not in out
 
 
 def test_a_poor_encoding_and_a_reader_that_leaves_are_no_error(biting: Path) -> None:

@@ -33,6 +33,11 @@ class Reply:
     attention: list[Tensor]
     """(T,) of each layer: how the first answer place spreads its attention, mean over heads."""
 
+    @property
+    def said(self) -> list[int]:
+        """Its answer: the likeliest token at each place."""
+        return self.probabilities.argmax(dim=-1).tolist()
+
 
 def reply(experiment: Experiment, prompt: list[int]) -> Reply:
     """Raises ConfigError where the task knows no answer to this prompt."""
@@ -40,8 +45,7 @@ def reply(experiment: Experiment, prompt: list[int]) -> Reply:
     try:
         right = task.solve(prompt)
     except ValueError:
-        sample = task.sample(1, experiment.trained[0], generator(0, "example"))
-        example = task.vocabulary.decode(sample.prompt[0].tolist())
+        example = _example(experiment)
         raise ConfigError(f"prompt: it has no answer; one that has is '{example}'") from None
     asked = task.marked(Sample(torch.tensor([prompt]), torch.tensor([right])))
     places = slots(asked, causal=net.shape.causal)
@@ -58,28 +62,37 @@ def show(experiment: Experiment, text: str, *, title: str) -> None:
     console = Console(highlight=False)
     prompt = experiment.task.vocabulary.encode(text)
     if not prompt:
-        raise ConfigError("prompt=: empty; write symbols separated by spaces")
+        raise ConfigError(f"prompt= is missing: write one such as prompt='{_example(experiment)}'")
     other = experiment.task.reorder(torch.tensor(prompt), generator(0, "reorder")).tolist()
-    replies = [reply(experiment, tokens) for tokens in (prompt, other)]
+    first, second = (reply(experiment, tokens) for tokens in (prompt, other))
+    gap = (first.probabilities - second.probabilities).abs().max().item()
+    alike = gap <= ALIKE
+    right = [each.said == each.right for each in (first, second)]
+    lucky = alike and first.said == second.said and any(right) and not all(right)
     console.print(title, style="bold")
-    for each in replies:
-        _print(console, experiment, each)
-    first, second = replies
+    for each in (first, second):
+        _print(console, experiment, each, lucky=lucky)
     if first.prompt == second.prompt:
         console.print("\nThere is no other order of these tokens.")
         return
-    gap = (first.probabilities - second.probabilities).abs().max().item()
-    if gap > ALIKE:
+    if not alike:
         console.print(f"\nThe two orders are told apart: probabilities differ by up to {gap:.3g}.")
         return
     console.print(f"\nThe two orders give the same distribution (differences up to {gap:.0e}).")
     console.print(_why(experiment, same_answer=first.right == second.right))
 
 
-def _print(console: Console, experiment: Experiment, given: Reply) -> None:
-    vocabulary = experiment.task.vocabulary
-    said = given.probabilities.argmax(dim=-1).tolist()
+def _example(experiment: Experiment) -> str:
+    """A prompt of the task."""
+    sample = experiment.task.sample(1, experiment.trained[0], generator(0, "example"))
+    return experiment.task.vocabulary.decode(sample.prompt[0].tolist())
+
+
+def _print(console: Console, experiment: Experiment, given: Reply, *, lucky: bool) -> None:
+    vocabulary, said = experiment.task.vocabulary, given.said
     verdict = "[green]right[/]" if said == given.right else "[red]wrong[/]"
+    if lucky:
+        verdict = "the same answer to both, so right for one by luck"
     sure = given.probabilities.amax(dim=-1).prod().item()
     console.print(f"\n[bold]{vocabulary.decode(given.prompt)}[/]")
     console.print(f"  answers {vocabulary.decode(said)}, {sure:.0%} sure: {verdict}")
