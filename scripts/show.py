@@ -4,14 +4,16 @@
     python scripts/show.py encoding=fire encoding.threshold=50 model=decoder length=200 out=DIR
     python scripts/show.py run=FOLDER prompt="the man bit the old dog"
 
-Without run=, prints what the encoding is, and draws into `out` what it does to a text: the longest
-problem of the task that has no more than `length` tokens, as many as length.test says unless given.
-Any other key is one of train.py. With run=, prints what a trained network answers, how sure it is,
-and which tokens it looked at, for a prompt and for the same tokens in another order.
+Without run=, prints what the encoding is, and draws what it does to a text into `out`, unless given
+a folder of these settings below outputs/pictures. The text is the longest problem of the task
+that has no more than `length` tokens, as many as length.test says unless given. Any other key is
+one of train.py. With run=, prints what a trained network answers, how sure it is, and which tokens
+it looked at, for a prompt and for the same tokens in another order.
 """
 
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
@@ -20,6 +22,7 @@ from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.errors import ConfigError
 from posenc.reopen import arguments, reopen
+from posenc.results.records import RunFolder, evaluation_hash
 from posenc.schema import CONFIGS, load
 
 
@@ -42,14 +45,16 @@ def ask(given: Sequence[str]) -> None:
 def look(given: Sequence[str]) -> None:
     """Shows an encoding."""
     own = {key: value for key, _, value in (each.partition("=") for each in given)}
-    settings = [each for each in given if each.partition("=")[0] not in ("length", "out")]
+    changes = [each for each in given if each.partition("=")[0] not in ("length", "out")]
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        config = load(compose("train", settings))
+        config = load(compose("train", changes))
     length = own.get("length", str(config.length.test))
     if not length.isdecimal():
         raise ConfigError(f"length={length}: must be a number of tokens")
-    name = f"{config.model.name}-{config.encoding['name']}"
-    folder = Path(own.get("out") or Path(config.outputs, "pictures", name))
+    settings = asdict(config)
+    run = RunFolder.of(settings).path  # tells all but how ids are given in an evaluation
+    place = Path(run.parent.name, f"{run.name}-{evaluation_hash(settings)}-length{int(length)}")
+    folder = Path(own.get("out") or Path(config.outputs, "pictures", place))
 
     from posenc.portrait import portray  # imports torch
 

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from command_line import Ended, run
+from hydra import compose, initialize_config_dir
 from PIL import Image
 
 from posenc.catalogue import page, stands_for
-from posenc.schema import choices
+from posenc.portrait import caption
+from posenc.schema import CONFIGS, choices, load
 
 SMALL = ("model.width=16", "model.heads=2", "length=24")
 
@@ -19,6 +21,12 @@ def show(*arguments: str) -> Ended:
 
 def pictures(folder: Path) -> set[str]:
     return {path.stem for path in folder.glob("*.png")}
+
+
+def plot(path: Path) -> bytes:
+    """The picture without the caption above it, and without what that makes wider."""
+    image = Image.open(path)
+    return image.crop((0, 110, 400, image.height)).tobytes()
 
 
 @pytest.mark.parametrize("encoding", choices("encoding"))
@@ -66,7 +74,7 @@ def test_places_of_digits_come_from_a_problem_of_the_task(tmp_path: Path) -> Non
     assert pictures(tmp_path) == {"table", "similarity", "rotation", "distance"}
     with_index = tmp_path / "index"
     show("encoding=combined", "task=addition", f"out={with_index}", *SMALL)
-    same = [(tmp_path / name).read_bytes() == (with_index / name).read_bytes()
+    same = [plot(tmp_path / name) == plot(with_index / name)
             for name in ("rotation.png", "similarity.png")]  # fmt: skip
     assert same == [True, False]
 
@@ -80,9 +88,37 @@ def test_pictures_of_an_earlier_call_do_not_stay(tmp_path: Path) -> None:
     assert pictures(tmp_path) == set()
 
 
-def test_the_default_folder_lies_below_outputs(tmp_path: Path) -> None:
-    assert show("encoding=alibi", f"outputs={tmp_path}", *SMALL).code == 0
-    assert pictures(tmp_path / "pictures" / "encoder-alibi") == {"bias", "distance"}
+def test_where_nothing_is_drawn_no_folder_is_left(tmp_path: Path) -> None:
+    assert show("encoding=none", f"outputs={tmp_path}", *SMALL).code == 0
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_setting_and_length_has_a_folder_of_its_own_below_outputs(tmp_path: Path) -> None:
+    different: list[list[str]] = [
+        [], ["length=25"], ["seed=1"], ["encoding.threshold=9"], ["positions.span=99"],
+        ["positions.at_eval=even"], ["model.heads=4"], ["task=copy"],
+    ]  # fmt: skip
+    common = ("encoding=fire", "positions=random", f"outputs={tmp_path}")
+    for changes in different:
+        assert show(*common, *SMALL, *changes).code == 0, changes
+    folders = list((tmp_path / "pictures" / "encoder-fire-random").iterdir())
+    assert len(folders) == len(different)
+    assert all(pictures(folder) == {"bias", "distance"} for folder in folders)
+
+
+def test_pictures_name_what_they_show() -> None:
+    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        config = load(
+            compose(
+                "train",
+                ["encoding=abacus_rope", "task=addition", "positions=random", "positions.span=99"],
+            )
+        )
+    assert caption(config, 24) == [
+        "combined (parts=[learned (positions=abacus), rope]), encoder, positions=random (span=99), "
+        "24 tokens of addition",
+        "4 heads, width 64, untrained, seed 0",
+    ]
 
 
 def test_a_scaled_rope_is_stretched_to_the_length_that_is_drawn(tmp_path: Path) -> None:
@@ -92,7 +128,7 @@ def test_a_scaled_rope_is_stretched_to_the_length_that_is_drawn(tmp_path: Path) 
         for encoding in ("rope", "rope_linear"):
             out = tmp_path / f"{encoding}{length}"
             assert show(f"encoding={encoding}", f"length={length}", f"out={out}").code == 0
-            files.append((out / "distance.png").read_bytes())
+            files.append(plot(out / "distance.png"))
         assert (files[0] == files[1]) == alike
 
 

@@ -1,10 +1,10 @@
 """What an encoding is before any training: its page, its size and cost, pictures of its work."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-
-import altair as alt
+from typing import Any
 
 from posenc.building import build, make_task
 from posenc.catalogue import ENCODINGS, Facts, page
@@ -12,7 +12,7 @@ from posenc.encodings.base import Encoding
 from posenc.errors import ConfigError
 from posenc.model.transformer import Transformer
 from posenc.results.by_encoding import training_steps
-from posenc.results.figures import png
+from posenc.results.figures import Picture, png, subtitled
 from posenc.schema import Config, defaults_of
 from posenc.training.pictures import PICTURES, encoding_pictures, longest_fitting, text_ids
 
@@ -56,24 +56,52 @@ def portray(config: Config, *, length: int, folder: Path) -> None:
     net = experiment.net.eval()
     ids = text_ids(experiment, problem, seed=config.seed)
     pictures = encoding_pictures(net.encoding, ids)
-    files = _written(pictures, folder)
+    tokens = ids.shape[1]
+    files = _written(pictures, folder, subtitle=caption(config, tokens))
     print(_text(config, net))
     if not files:
         print("pictures     none: before training nothing in it depends on positions")
         return
-    print(f"pictures     {ids.shape[1]} tokens, before training, seed {config.seed}")
+    print(f"pictures     {tokens} tokens, before training, seed {config.seed}")
     for file in files:
         print(f"             {file}")
 
 
-def _written(pictures: dict[str, alt.TopLevelMixin], folder: Path) -> list[Path]:
+def caption(config: Config, tokens: int) -> list[str]:
+    """What tells a picture from those of other settings."""
+    model, task = config.model, _named("task", config.task)
+    encoding, positions = _named("encoding", config.encoding), _named("positions", config.positions)
+    return [
+        f"{encoding}, {model.name}, positions={positions}, {tokens} tokens of {task}",
+        f"{model.heads} heads, width {model.width}, untrained, seed {config.seed}",
+    ]
+
+
+def _named(group: str, settings: Mapping[str, Any]) -> str:
+    """The name of a choice, and in parentheses the settings that its yaml does not say."""
+    name, usual = settings["name"], defaults_of(group, settings["name"])
+    changed = []
+    for key, value in settings.items():
+        if value == usual.get(key):
+            continue
+        if key == "parts":
+            value = f"[{', '.join(_named('encoding', part) for part in value)}]"
+        elif key == "positions":
+            value = _named("positions", value)
+        changed.append(f"{key}={value}")
+    return f"{name} ({', '.join(changed)})" if changed else str(name)
+
+
+def _written(
+    pictures: Mapping[str, Picture], folder: Path, *, subtitle: Sequence[str]
+) -> list[Path]:
     """One PNG a picture; those of an earlier call do not stay beside them."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name in PICTURES:
             (folder / f"{name}.png").unlink(missing_ok=True)
         for name, chart in pictures.items():
-            (folder / f"{name}.png").write_bytes(png(chart))
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{name}.png").write_bytes(png(subtitled(chart, subtitle)))
     except OSError as error:
         raise ConfigError(f"out={folder}: {error.strerror}; name a folder to write in") from None
     return [folder / f"{name}.png" for name in pictures]

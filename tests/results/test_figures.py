@@ -1,5 +1,6 @@
 import io
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -7,7 +8,7 @@ import polars as pl
 import pytest
 from PIL import Image
 
-from posenc.results.figures import curves, heat_map, length_curves, png
+from posenc.results.figures import curves, heat_map, length_curves, png, subtitled
 
 Planted = Callable[..., list[dict[str, Any]]]
 
@@ -133,6 +134,30 @@ def test_a_signed_heat_map_is_palest_at_zero_and_even_about_it() -> None:
     assert sum(below) > sum(above), "a quarter of the way is paler than the end"
 
 
+@pytest.mark.parametrize("softened", [False, True])
+def test_zero_and_the_largest_values_have_the_same_colours_whatever_the_signs(
+    softened: bool,
+) -> None:
+    def shades(*row: float) -> set[tuple[int, ...]]:
+        chart = heat_map({"": [row]}, rows="r", columns="c", signed=True, softened=softened)
+        return set(painted(chart))
+
+    (pale,) = shades(0.0)
+    blue, orange = shades(0.0, -8.0) - {pale}, shades(0.0, 8.0) - {pale}
+    assert shades(-8.0, 0.0, 8.0) == {pale} | blue | orange
+    assert pale in shades(-8.0, 0.0, 2.0)
+    assert blue < shades(-8.0, 0.0, 2.0)
+    assert orange.isdisjoint(shades(-8.0, 0.0, 2.0))
+
+
+def test_the_scale_of_a_signed_heat_map_names_zero_and_its_ends() -> None:
+    for row, legend in (([-25.0, 0.0], "0 −25"), ([-2.5, 0.5], "0 −2.5 0.5"), ([-4, 1e-7], "0 −4")):
+        svg = svg_of(heat_map({"": [row]}, rows="r", columns="c", signed=True))
+        assert (
+            re.findall(r">([^<]+)</text>", svg[svg.index("role-legend-label") :]) == legend.split()
+        )
+
+
 def test_words_on_the_axes_may_repeat() -> None:
     words = ["the", "dog", "the"]
     chart = heat_map(
@@ -177,6 +202,21 @@ def test_curves_over_whole_numbers_leave_gaps_and_name_lines_where_there_are_sev
     assert ">a title<" in svg_of(one)
     svg = svg_of(curves({"head 2": [0.0, 1.0], "head 1": [1.0, 0.0]}, first=0, x="x", y="y"))
     assert svg.index(">head 2<") < svg.index(">head 1<")
+
+
+def test_labels_of_curves_stand_below_what_they_name_at_both_ends() -> None:
+    svg = svg_of(curves({"": [0.0] * 101}, first=-50, x="x", y="y"))
+    labels = re.findall(r'text-anchor="(\w+)"[^>]*>(−50|0|50)</text>', svg)
+    assert {text for anchor, text in labels if anchor == "middle"} == {"−50", "0", "50"}
+
+
+def test_a_line_below_the_title_is_written() -> None:
+    for chart in (
+        heat_map({"": [[0.0]]}, rows="r", columns="c", title="a title"),
+        curves({"": [0.0, 1.0]}, first=0, x="x", y="y", title="a title"),
+    ):
+        svg = svg_of(subtitled(chart, ["one line", "another"]))
+        assert all(f">{text}<" in svg for text in ("a title", "one line", "another"))
 
 
 def test_a_softened_heat_map_shows_small_values_beside_large_ones() -> None:

@@ -15,6 +15,7 @@ from posenc.results.report import SETTING, contenders, runs
 from posenc.results.variants import Variants
 
 Chart = TypeVar("Chart", alt.ConcatChart, alt.FacetChart, alt.LayerChart)
+Picture = alt.FacetChart | alt.LayerChart
 Matrix = Sequence[Sequence[float | None]]
 
 GREY = "#6b7280"
@@ -112,9 +113,10 @@ def heat_map(
     """Matrices as coloured cells, one panel for each, all on one scale of colours.
 
     `rows` and `columns` name the axes, whose cells are numbered from 0 in the given steps unless
-    labelled. A cell that is None or not finite stays blank. `signed` puts a pale 0 between two
-    colours, and `softened` makes these follow the logarithm of values beyond 1, so that small ones
-    still show beside large ones.
+    labelled. A cell that is None or not finite stays blank. `signed` makes 0 pale, what is below
+    it blue and what is above it orange, equally strong on both sides, and `softened` makes these
+    colours follow the logarithm of values beyond 1, so that small ones still show beside large
+    ones.
     """
     cells: list[dict[str, Any]] = [
         {"panel": name, "row": i, "column": j, "value": value}
@@ -127,25 +129,18 @@ def heat_map(
     height, width = len(shape), len(shape[0])
     smallest = 1 if row_labels is None and column_labels is None else LEGIBLE
     step = alt.Step(max(smallest, min(MATRIX // max(height, width), 18)))
-    largest = max((abs(cell["value"]) for cell in cells), default=0) or 1
-    scale = (
-        alt.Scale(
-            scheme="blueorange",
-            domain=[-largest, largest],
-            type="symlog" if softened else "linear",
-        )
-        if signed
-        else alt.Scale(scheme="blues")
-    )
+    legend = alt.Legend(gradientLength=120)
+    scale = alt.Scale(scheme="blues")
+    if signed:
+        scale, legend.values = _about_zero([cell["value"] for cell in cells], softened=softened)
+        legend.format = ".2~g"
     chart = (
         alt.Chart(_data(cells))
         .mark_rect()
         .encode(
             x=alt.X("column:O", **_cells(width, columns, column_labels, column_step)),
             y=alt.Y("row:O", **_cells(height, rows, row_labels, row_step)),
-            color=alt.Color(
-                "value:Q", scale=scale, title="", legend=alt.Legend(gradientLength=120)
-            ),
+            color=alt.Color("value:Q", scale=scale, title="", legend=legend),
         )
         .properties(width=step, height=step)
         .facet(
@@ -154,6 +149,22 @@ def heat_map(
         .properties(title=title)
     )
     return _styled(chart)
+
+
+def _about_zero(values: Sequence[float], *, softened: bool) -> tuple[alt.Scale, list[float]]:
+    """Of two colours as much as there are values for, and which of its values to name."""
+    low, high = min([0, *values]), max([0, *values])
+    if low == high:
+        high = 1
+    ends = [math.copysign(math.log1p(abs(x)), x) if softened else x for x in (low, high)]
+    largest = max(map(abs, ends))
+    named = [x for x, end in zip((low, high), ends, strict=True) if abs(end) > largest / 10]
+    scale = alt.Scale(
+        scheme=alt.SchemeParams("blueorange", extent=[0.5 + x / (2 * largest) for x in ends]),
+        domain=[low, high],
+        type="symlog" if softened else "linear",
+    )
+    return scale, [0, *named]
 
 
 def curves(
@@ -177,18 +188,24 @@ def curves(
         legend=legend if len(lines) > 1 else None,
     )
     dashed = alt.MarkDef("rule", color=GREY, strokeDash=[6, 4], strokeWidth=1)
-    axis = alt.Axis(grid=False, tickMinStep=1)
+    # Labels at the ends would otherwise be moved inwards, away from the place that they name.
+    axis = alt.Axis(grid=False, tickMinStep=1, labelFlush=False)
     layers = [
         alt.Chart(_data([{"x": 0}]), mark=dashed).encode(x="x:Q"),
         alt.Chart(_data(points))
         .mark_line(strokeWidth=1.5)
         .encode(
-            x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False), axis=axis),
+            x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False, padding=8), axis=axis),
             y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
             color=colour,
         ),
     ]
     return _styled(alt.LayerChart(layer=layers, title=title, width=420, height=240))
+
+
+def subtitled(chart: Picture, lines: Sequence[str]) -> Picture:
+    """The same chart with lines below its title."""
+    return chart.properties(title=alt.TitleParams(chart.title, subtitle=list(lines)))
 
 
 def png(chart: alt.TopLevelMixin, scale: float = 2) -> bytes:

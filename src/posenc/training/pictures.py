@@ -10,7 +10,7 @@ from torch import Tensor
 from posenc.encodings.base import Encoding
 from posenc.experiment import Experiment
 from posenc.model.layout import slots
-from posenc.results.figures import curves, heat_map
+from posenc.results.figures import Picture, curves, heat_map
 from posenc.seeding import generator
 from posenc.tasks.base import Task
 
@@ -27,7 +27,7 @@ NOTHING = 1e-4
 ON_LOGITS = {
     "rotation": "q.k / sqrt(K) of ones, relative to distance 0",
     "bias": "added to the logits",
-    "score": "added to the logits, given q and k of ones",
+    "score": "change of the logits of q and k of ones",
 }
 """Titles of what hooks do to logits."""
 
@@ -53,7 +53,7 @@ def text_ids(experiment: Experiment, length: int, *, seed: int) -> Tensor:
 
 
 @torch.inference_mode()
-def encoding_pictures(encoding: Encoding, ids: Tensor) -> dict[str, alt.TopLevelMixin]:
+def encoding_pictures(encoding: Encoding, ids: Tensor) -> dict[str, Picture]:
     """What an encoding does to a text of two tokens or more with these (1, T) ids, if anything.
 
     `table` is what it adds to embeddings and `similarity` the inner products of that; `rotation`,
@@ -64,7 +64,7 @@ def encoding_pictures(encoding: Encoding, ids: Tensor) -> dict[str, alt.TopLevel
     step = -(-tokens // CELLS)
     drawn = torch.arange(0, tokens, step)
     added = encoding.embed(torch.zeros(1, tokens, encoding.shape.width), ids)[0]
-    pictures: dict[str, alt.TopLevelMixin] = {}
+    pictures: dict[str, Picture] = {}
     if added.any():
         pictures |= _of_embeddings(added, drawn, step)
     for name, maps in on_logits(encoding, ids, drawn).items():
@@ -84,12 +84,13 @@ def encoding_pictures(encoding: Encoding, ids: Tensor) -> dict[str, alt.TopLevel
     parts = on_logits(encoding, ids, torch.tensor([asking]))
     if parts:
         heads = _different_heads(torch.stack(list(parts.values())).sum(dim=0))
+        acting = " + ".join(ON_LOGITS[name] for name in parts)
         pictures["distance"] = curves(
             {head: row for head, (row,) in heads.items()},
             first=-asking,
             x="position of the key - position of the query",
-            y="added to the logit",
-            title=f"what a query at position {asking} finds added to its logits",
+            y="effect on the logit",
+            title=f"query at position {asking}: {acting}",
         )
     return pictures
 
@@ -124,7 +125,7 @@ def on_logits(encoding: Encoding, ids: Tensor, queries: Tensor) -> dict[str, Ten
     }
 
 
-def _of_embeddings(added: Tensor, drawn: Tensor, step: int) -> dict[str, alt.TopLevelMixin]:
+def _of_embeddings(added: Tensor, drawn: Tensor, step: int) -> dict[str, Picture]:
     """(T,D) vectors, of which some positions are drawn."""
     rows, middle = added[drawn], len(added) // 2
     similarity = rows @ rows.T
@@ -142,7 +143,7 @@ def _of_embeddings(added: Tensor, drawn: Tensor, step: int) -> dict[str, alt.Top
             rows=f"position{_in_steps(step)}",
             columns=f"position{_in_steps(step)}",
             title="inner products of what is added",
-            signed=bool((similarity < 0).any()),
+            signed=True,
             row_step=step,
             column_step=step,
         ),
