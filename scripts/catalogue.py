@@ -1,5 +1,7 @@
 """Writes the tables of README.md and the page of all encodings; run it after adding a choice."""
 
+import argparse
+
 from hydra import compose, initialize_config_dir
 
 from posenc.building import build
@@ -20,6 +22,7 @@ def configured(name: str) -> Config:
 
 def main() -> None:
     """Writes both files."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     configs = {name: configured(name) for name in classes()}
     (task,) = {config.task["name"] for config in configs.values()}
     text = document(

@@ -178,6 +178,7 @@ def _exact(result: First | None) -> list[str]:
 
 
 def _section(name: str, own: Page) -> str:
-    block = f"```text\n{own.formula}\n```\n\n"
-    source = f" Source: {own.links}." if own.papers else ""
-    return f"## {name}\n\n{own.summary}.\n\n{block}{own.beyond}{source}\n"
+    block = f"```text\n{own.formula}\n```" if own.formula else ""
+    source = f"Source: {own.links}." if own.papers else ""
+    last = " ".join(filter(None, (own.beyond, source)))
+    return "\n\n".join(filter(None, (f"## {name}", f"{own.summary}.", block, last))) + "\n"
