@@ -138,6 +138,9 @@ def main() -> None:
     rounds = rounds if given.rounds is None else given.rounds
     if rounds < 1:
         raise ConfigError(f"--rounds {rounds}: must be at least 1")
+    for taken in (each for each in given.overrides if given.encodings):
+        if taken.partition("=")[0] in ("encoding", "model"):
+            raise ConfigError(f"{taken}: --encodings goes through all; leave it out")
     if given.out is not None and not given.encodings:
         raise ConfigError(f"--out {given.out}: goes with --encodings, as steps.csv does")
     fixed = [f"trainer.max_steps={steps}", "eval.samples=16"]

@@ -4,8 +4,9 @@
     python scripts/evaluate.py run=FOLDER length.test=500 'eval.lengths=[50,500]' eval.samples=512
     python scripts/evaluate.py run=FOLDER positions.at_eval=even
 
-Any eval.*, length.test, positions.at_eval, positions.draws and threads can be given; the other
-settings are those of the run. What was evaluated before is shown again without computing.
+Any eval.*, length.test, positions.at_eval, positions.draws, encoding.factor_at_eval and threads can
+be given; the other settings are those of the run. What was evaluated before is shown again without
+computing.
 """
 
 import sys

@@ -89,6 +89,11 @@ def _positions(config: Config, tied: Mapping[str, float]) -> Positions:
     if parts is None:
         return common
     owns = [part["positions"] for part in parts]
+    if None not in owns:  # rows would name a source that gave no id
+        raise ConfigError(
+            f"positions={config.positions['name']}: no part of the encoding uses it; "
+            f"set positions={owns[-1]['name']}, as the last part does"
+        )
     return Several([common if own is None else _make(own, tied=tied) for own in owns])
 
 

@@ -34,11 +34,15 @@ class Experiment:
             if trained is not None:
                 needs.append((positions.bound(trained), trained.tokens))
             rows, (needed, tokens) = encoding.max_length, max(needs)
+            alone = len(self.net.encoding.parts) == 1
+            where, key = (
+                ("", "encoding.max_length") if alone else ("encoding.parts: ", "max_length")
+            )
             if rows is not None and needed > rows:
                 raise ConfigError(
-                    f"encoding.max_length={rows}: {names} need {needed} rows for {tokens} tokens "
-                    f"of prompt and answer: set encoding.max_length={needed} before training, or "
-                    "shorten the sequences"
+                    f"{where}{key}={rows}: {names} need {needed} rows for {tokens} tokens of "
+                    f"prompt and answer: set {key}={needed} before training, or shorten the "
+                    "sequences"
                 )
 
 

@@ -13,7 +13,7 @@ from posenc.errors import ConfigError
 from posenc.results.records import EVALUATION_KEYS, RunFolder, leaf
 from posenc.schema import Config, load
 
-CHANGEABLE = (*EVALUATION_KEYS, "threads")
+CHANGEABLE = (*EVALUATION_KEYS, "encoding.factor_at_eval", "threads")
 """Keys that may differ from those of the run, together with all below them."""
 
 

@@ -56,6 +56,9 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
         _refuse_unknown(Config, plain, "")
         for group in PLUGINS:
             _check_plugin(group, plain[group])
+        for part in plain["encoding"].get("parts", []):
+            if part["positions"] == plain["positions"]:
+                part["positions"] = None  # which is what it would have without naming them
         config = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(Config), plain))
     except ValidationError as error:
         key = str(error.full_key).partition("[")[0]
@@ -144,6 +147,8 @@ def _check_plugin(group: str, node: Any) -> None:
             raise ConfigError(f"{group}.{key}={node[key]}: must be at most {LARGEST_SETTING}")
         if isinstance(default, float):
             node[key] = float(node[key])  # 10000 and 10000.0 are one configuration
+        if default is None and isinstance(node[key], float) and node[key].is_integer():
+            node[key] = int(node[key])  # and so are 20.0 and 20
     if "parts" in defaults:
         if not node["parts"]:
             raise ConfigError(f"{group}.parts=[]: name encodings, such as [learned,fire]")

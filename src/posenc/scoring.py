@@ -52,7 +52,14 @@ def _row(config: Config, experiment: Experiment, found: LengthScore) -> Row:
         **asdict(found),
         "chance": chance.exact,
         "token_chance": chance.token,
-        "positions_at_eval": config.positions.get("at_eval", config.positions["name"]),
+        "positions_at_eval": _at_eval(config),
         "draws": experiment.positions.draws,
         "eval_seed": config.eval.seed,
     }
+
+
+def _at_eval(config: Config) -> str:
+    """The policies of evaluation, one for each part of an encoding whose parts have sources."""
+    owns = [part["positions"] for part in config.encoding.get("parts", [])]
+    sources = [own or config.positions for own in owns] if any(owns) else [config.positions]
+    return "+".join(source.get("at_eval", source["name"]) for source in sources)

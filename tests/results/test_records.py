@@ -19,9 +19,7 @@ from posenc.schema import CONFIGS, PLUGINS, choices
 
 Settings = dict[str, Any]
 
-ASKED_AFTERWARDS = (
-    "eval.", "length.test", "positions.at_eval", "positions.draws", "encoding.factor_at_eval",
-)  # fmt: skip
+ASKED_AFTERWARDS = ("eval.", "length.test", "positions.at_eval", "positions.draws")
 NO_TRACE = (
     "logger.", "threads", "outputs", "overwrite", "checkpoint.", "data.workers",
     "trainer.log_every_n_steps", "trainer.enable_progress_bar",
@@ -104,7 +102,7 @@ def test_evaluation_hash_changes_with_what_is_asked_alone():
     own = evaluation_hash(GIVEN)
     changing = {key for key, variant in variants(GIVEN).items() if evaluation_hash(variant) != own}
     asked = {"eval.samples", "eval.lengths", "eval.seed", *ASKED_AFTERWARDS[1:]}
-    assert changing == asked - {"encoding.factor_at_eval"}
+    assert changing == asked
     scaled = composed("encoding=yarn")
     factors = [None, 2.0, 3.0]
     given = [{**scaled, "encoding": {**scaled["encoding"], "factor_at_eval": f}} for f in factors]

@@ -36,9 +36,7 @@ WHOLE = ("seed", "train_max", "length", "n", "draws", "eval_seed")
 REAL = ("exact", "token_accuracy", "loss", "chance", "token_chance")
 """Columns that hold whole and real numbers; `in_range` holds true or false, the others names."""
 
-EVALUATION_KEYS = (
-    "eval", "length.test", "positions.at_eval", "positions.draws", "encoding.factor_at_eval",
-)  # fmt: skip
+EVALUATION_KEYS = ("eval", "length.test", "positions.at_eval", "positions.draws")
 """Keys that change what is asked of a trained network, not the network."""
 
 NEUTRAL_KEYS = (

@@ -53,5 +53,12 @@ def _flat(settings: Settings, prefix: str = "") -> Settings:
 
 
 def _word(value: Any) -> str:
-    """As it is written on a command line."""
+    """As it is written on a command line; of encodings in a list, names and positions alone."""
+    if isinstance(value, list) and all(isinstance(part, dict) for part in value):
+        return "[" + ",".join(_part(part) for part in value) + "]"
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    own = part.get("positions")
+    return f"{part['name']}" + (f" on {own['name']}" if own else "")
