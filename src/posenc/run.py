@@ -21,7 +21,7 @@ from posenc.results.records import RunFolder, evaluation_hash, identity
 from posenc.results.terminal import print_run
 from posenc.schema import Config
 from posenc.scoring import Row, evaluate, score
-from posenc.training.callbacks import Interruption, LastCheckpoint, Probes
+from posenc.training.callbacks import Interruption, LastCheckpoint, Probes, Together
 from posenc.training.dashboard import EventLog, publish
 from posenc.training.data import TrainingData
 from posenc.training.module import AnswerModule
@@ -133,12 +133,12 @@ def _fit(
         devices=1,
         plugins=[LightningEnvironment()],  # also under SLURM, whose ranks would be asked for
         logger=log or False,
-        callbacks=[
+        callbacks=Together(
             monitor,
             probes,
             LastCheckpoint(folder.checkpoint, config.checkpoint.every),
             interruption,
-        ],
+        ),
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,

@@ -19,6 +19,9 @@ COLUMNS = (
     TextColumn("{task.fields[figures]}"),
 )
 
+REDRAWN = 0.1
+"""Seconds between two positions of the bar, which is drawn no more often."""
+
 
 class Monitor(pl.Callback):
     """Every `log_every_n_steps` of the trainer, and at the end: loss, exact match and speed.
@@ -39,7 +42,7 @@ class Monitor(pl.Callback):
         """Starts the clock and draws the bar."""
         self._logged_step = trainer.global_step
         self._logged_tokens = 0
-        self._started = self._logged_time = time.perf_counter()
+        self._started = self._logged_time = self._drawn = time.perf_counter()
         self._line = self._bar.add_task("", total=trainer.max_steps, figures="")
         self._bar.start()
 
@@ -54,7 +57,9 @@ class Monitor(pl.Callback):
         """Counts; at the steps that are logged, also measures."""
         step = trainer.global_step
         self.tokens += batch.prompt.numel() + batch.answer.numel()
-        self._bar.update(self._line, completed=step)
+        if time.perf_counter() > self._drawn + REDRAWN:
+            self._bar.update(self._line, completed=step)
+            self._drawn = time.perf_counter()
         due = step % trainer.log_every_n_steps == 0 or step == trainer.max_steps  # type: ignore[attr-defined]
         if due and step != self._logged_step:
             self._log(trainer, outputs, batch)
@@ -88,6 +93,6 @@ class Monitor(pl.Callback):
         speed = (step - self._logged_step) / elapsed
         self._logged_step, self._logged_tokens, self._logged_time = step, self.tokens, now
         text = f"loss {loss:.3f}  exact {figures['train/exact']:.3f}  {speed:.0f} steps/s"
-        self._bar.update(self._line, figures=text)
+        self._bar.update(self._line, completed=step, figures=text)
         if trainer.logger is not None:
             trainer.logger.log_metrics(figures, step)
