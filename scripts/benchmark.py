@@ -6,8 +6,9 @@
 The second compares bare loops instead, every encoding's with that of `none`, on texts of 64 tokens,
 and writes steps.csv into DIR; those defined for decoders alone are compared with a decoder.
 
-What is compared runs in turn in one process, and each round gives one ratio, so a machine that
-slows down for a while slows all of it. The keys are those of train.py.
+What is compared runs in turn in one process, and each round gives one ratio. A round of all
+encodings takes a while, in which a busy machine changes pace: trust the median, not a round. The
+keys are those of train.py.
 """
 
 import argparse
@@ -138,9 +139,9 @@ def main() -> None:
     rounds = rounds if given.rounds is None else given.rounds
     if rounds < 1:
         raise ConfigError(f"--rounds {rounds}: must be at least 1")
-    for taken in (each for each in given.overrides if given.encodings):
-        if taken.partition("=")[0] in ("encoding", "model"):
-            raise ConfigError(f"{taken}: --encodings goes through all; leave it out")
+    taken = [each for each in given.overrides if each.startswith(("encoding=", "model="))]
+    if given.encodings and taken:
+        raise ConfigError(f"{taken[0]}: --encodings goes through all; leave it out")
     if given.out is not None and not given.encodings:
         raise ConfigError(f"--out {given.out}: goes with --encodings, as steps.csv does")
     fixed = [f"trainer.max_steps={steps}", "eval.samples=16"]

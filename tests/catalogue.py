@@ -6,11 +6,12 @@ from typing import Any, TypeVar
 import torch
 from torch import nn
 
+from posenc.catalogue import classes
 from posenc.positions.base import Positions
-from posenc.schema import choices, defaults_of
+from posenc.schema import defaults_of
 
 Module = TypeVar("Module", bound=nn.Module)
-CLASSES = [name for name in choices("encoding") if "_target_" in defaults_of("encoding", name)]
+CLASSES = classes()
 """Encodings that are no alias of another."""
 
 

@@ -45,6 +45,8 @@ def test_every_encoding_is_compared_with_none(
         (("--rounds", "-1"), "--rounds -1: must be at least 1"),
         (("--steps", "0"), "trainer.max_steps=0: must be between"),
         (("--encodings", "--out", "/dev/null/x"), "name a folder to write in"),
+        (("--encodings", "encoding=rope"), "encoding=rope: --encodings goes through all"),
+        (("--encodings", "model=decoder"), "model=decoder: --encodings goes through all"),
         (("--out", "elsewhere"), "goes with --encodings"),
         (("encoding=rpoe",), "choose one of"),
     ],

@@ -25,6 +25,7 @@ from posenc.errors import ConfigError
 from posenc.model.attention import context
 from posenc.positions.several import Several
 from posenc.results.records import RunFolder
+from posenc.scoring import _at_eval
 from posenc.shapes import Shape
 
 B, T = 3, 7
@@ -279,3 +280,28 @@ def test_positions_of_the_command_line_win_over_those_of_an_alias(order, configu
     assert configured(*given) == configured("encoding=rope", "positions=shifted")
     changed = configured("encoding=randomized_rope", "positions.span=99")
     assert changed == configured("encoding=rope", "positions=random", "positions.span=99")
+
+
+RANDOM = "{name:random,at_eval:even}"
+
+
+def test_rows_say_how_every_part_got_its_ids(configured):
+    parts = f"encoding.parts=[{{name:learned,max_length:2048,positions:{RANDOM}}},rope]"
+    assert _at_eval(configured("encoding=combined", parts)) == "even+index"
+    assert _at_eval(configured("encoding=combined", "positions=random")) == "resample"
+
+
+def test_a_source_that_no_part_uses_is_refused(configured):
+    parts = "encoding.parts=[{name:learned,positions:shuffled},{name:rope,positions:random}]"
+    with pytest.raises(ConfigError, match=r"^positions=index: no part of the encoding uses it"):
+        build(configured("encoding=combined", parts))
+
+
+def test_naming_the_source_of_the_run_is_naming_none(configured):
+    named = configured("encoding=combined", "encoding.parts=[{name:rope,positions:index}]")
+    assert named == configured("encoding=combined", "encoding.parts=[rope]")
+
+
+def test_whole_numbers_where_null_stands_are_one_setting_in_both_spellings(configured):
+    fire = [configured("encoding=fire", f"encoding.threshold={value}") for value in ("21", "21.0")]
+    assert str(fire[0]) == str(fire[1])
