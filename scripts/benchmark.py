@@ -53,7 +53,7 @@ def bare(config: Config) -> float:
     started = time.perf_counter()
     for step in range(config.trainer.max_steps):
         batch = data[step]
-        tokens = arrange(batch.prompt, batch.answer, ask=net.ask, causal=net.shape.causal)
+        tokens = arrange(batch, ask=net.ask, causal=net.shape.causal)
         stream = generator(config.seed, "positions", step)
         ids = positions.train(slots(batch, causal=net.shape.causal), stream)
         optimizer.zero_grad()

@@ -94,7 +94,7 @@ def learned() -> Callable[..., Transformer]:
         )
         for number in range(steps):
             batch = batches[number]
-            tokens = arrange(batch.prompt, batch.answer, ask=net.ask, causal=net.shape.causal)
+            tokens = arrange(batch, ask=net.ask, causal=net.shape.causal)
             stream = generator(0, "ids", number)
             ids = experiment.positions.train(slots(batch, causal=net.shape.causal), stream)
             loss = answer_loss(net(tokens, ids, batch.answer.shape[1]), batch.answer, batch.scored)

@@ -150,7 +150,7 @@ def test_draws_of_the_ids_are_averaged(built):
     experiment = built("encoding=sinusoidal", "task=reverse", "positions=random")
     net, task = experiment.net.eval(), experiment.task
     sample = task.sample(40, 4, generator(0, "evaluation", 4))
-    tokens = arrange(sample.prompt, sample.answer, ask=net.ask, causal=False)
+    tokens = arrange(sample, ask=net.ask, causal=False)
     singles = []
     with torch.inference_mode():
         for draw in range(3):

@@ -95,7 +95,10 @@ def test_lengths_are_the_legal_ones(built):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (("length.min=4",), r"length\.min=4: who_bit_whom needs at least 5"),
+        (
+            ("length.min=2", "length.train=4"),
+            r"length\.min=2 length\.train=4: no length of who_bit_whom .* its shortest is 5",
+        ),
         (
             ("task=copy", "task.unique=true", "task.symbols=99", "eval.lengths=[50]"),
             r"task\.symbols=99: too few for 100 unique symbols; set task\.symbols=100",

@@ -20,7 +20,7 @@ from posenc.model.transformer import Transformer
 from posenc.positions.base import Positions, Slots
 from posenc.positions.several import Several
 from posenc.schema import Config
-from posenc.seeding import generator, initialisation
+from posenc.seeding import initialisation
 from posenc.shapes import Shape
 from posenc.tasks.base import Task
 from posenc.training.data import Batches
@@ -36,23 +36,27 @@ def build(config: Config) -> Experiment:
     length, name = config.length, config.task["name"]
     if config.trainer.accelerator == "gpu" and not torch.cuda.is_available():
         raise ConfigError("trainer.accelerator=gpu: PyTorch finds none here; cpu would run")
-    if length.min < task.minimum:
-        raise ConfigError(f"length.min={length.min}: {name} needs at least {task.minimum}")
-    legal = task.lengths(length.min, length.test)
-    trained = [n for n in legal if n <= length.train]
+    trained = task.lengths(length.min, length.train)
     if not trained:
         raise ConfigError(
-            f"length.min={length.min} length.train={length.train}: no length of {name} in between"
+            f"length.min={length.min} length.train={length.train}: no length of {name} in between; "
+            f"its shortest is {task.minimum}"
         )
+    if task.causal_only and not config.model.causal:
+        raise ConfigError(
+            f"model={config.model.name}: it would look ahead in the prompt, where the answers of "
+            f"{name} stand; set model=decoder"
+        )
+    tested = task.unseen()
     for key in ("lengths", "probe_lengths"):
         for wanted in getattr(config.eval, key) or []:
-            if not task.lengths(wanted, wanted):
+            if not tested.lengths(wanted, wanted):
                 raise ConfigError(f"eval.{key}: {name} is not defined at length {wanted}")
     span = (length.min, length.train, length.test)
-    evaluated = sorted(set(config.eval.lengths or evaluation_lengths(task, *span)))
-    probed = sorted(set(config.eval.probe_lengths or probe_lengths(task, *span)))
+    evaluated = sorted(set(config.eval.lengths or evaluation_lengths(tested, *span)))
+    probed = sorted(set(config.eval.probe_lengths or probe_lengths(tested, *span)))
     longest_trained = _longest(task, trained, causal=config.model.causal)
-    longest_tested = _longest(task, evaluated, causal=config.model.causal)
+    longest_tested = _longest(tested, evaluated, causal=config.model.causal)
     tied = {
         "threshold": longest_trained.tokens,
         "trained_length": longest_trained.tokens,
@@ -66,7 +70,7 @@ def build(config: Config) -> Experiment:
         evaluated=evaluated,
         probed=probed,
     )
-    longest_seen = _longest(task, evaluated + probed, causal=config.model.causal)
+    longest_seen = _longest(tested, evaluated + probed, causal=config.model.causal)
     experiment.check_room(longest_seen, longest_trained)
     return experiment
 
@@ -79,7 +83,7 @@ def make_task(config: Config) -> Task:
 
 def _longest(task: Task, lengths: Sequence[int], *, causal: bool) -> Slots:
     """The slots of a problem of the greatest of these lengths, prompt and answer together."""
-    return slots(task.sample(1, max(lengths), generator(0, "size")), causal=causal)
+    return slots(task.largest(max(lengths)), causal=causal)
 
 
 def _positions(config: Config, tied: Mapping[str, float]) -> Positions:

@@ -1,21 +1,26 @@
 """How well a network answers at each length: a pure function of the network and a seed."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from posenc.metrics import AnswerMetrics
 from posenc.model.layout import arrange, slots
 from posenc.model.transformer import Transformer
 from posenc.positions.base import Positions
 from posenc.seeding import generator
-from posenc.tasks.base import Task
+from posenc.tasks.base import Sample, Task
 
 TOKENS_AT_ONCE = 2**14
 PAIRS_AT_ONCE = 2**23
-"""Tokens, and pairs of them, in one forward pass: they bound its memory and change no result."""
+LOGITS_AT_ONCE = 2**25
+"""Tokens, pairs of them and logits in one forward pass: they bound its memory and change no
+result."""
+PIECE = 64
+"""Problems of one shape, where those of one length have several."""
 
 
 @dataclass(frozen=True)
@@ -53,26 +58,51 @@ def by_length(
         net.train(was_training)
 
 
+def problems(task: Task, length: int, samples: int, seed: int) -> Iterator[Sample]:
+    """What is asked at a length: all at once, or in pieces where a piece has a shape of its own."""
+    if not task.varied:
+        yield task.sample(samples, length, generator(seed, "evaluation", length))
+        return
+    for piece, start in enumerate(range(0, samples, PIECE)):
+        stream = generator(seed, "evaluation", length, piece)
+        yield task.sample(min(PIECE, samples - start), length, stream)
+
+
 def _at(
     net: Transformer, task: Task, positions: Positions, length: int, samples: int, seed: int
 ) -> LengthScore:
-    device = net.embedding.weight.device
-    metrics = AnswerMetrics().to(device)
-    sample = task.sample(samples, length, generator(seed, "evaluation", length))
-    answers = sample.answer.shape[1]
-    tokens = sample.prompt.shape[1] + answers
-    rows = max(1, min(TOKENS_AT_ONCE // tokens, PAIRS_AT_ONCE // tokens**2))
-    for draw in range(positions.draws):
-        stream = generator(seed, "evaluation positions", length, draw)
-        ids = positions.evaluate(slots(sample, causal=net.shape.causal), stream)
-        for start in range(0, samples, rows):
-            part = slice(start, start + rows)
-            prompt, answer = sample.prompt[part].to(device), sample.answer[part].to(device)
-            scored = None if sample.scored is None else sample.scored[part].to(device)
-            inputs = arrange(prompt, answer, ask=net.ask, causal=net.shape.causal)
-            own_ids = (ids if len(ids) == 1 else ids[part]).to(device)
-            metrics.update(net(inputs, own_ids, answers), answer, scored)
+    metrics = AnswerMetrics().to(net.embedding.weight.device)
+    for logits, asked in _answered(net, task, positions, length, samples, seed):
+        metrics.update(logits, asked.answer, asked.scored)
     scores = {name: value.item() for name, value in metrics.compute().items()}
     if not math.isfinite(scores["loss"]):
         raise FloatingPointError(f"the loss is {scores['loss']} at length {length}")
-    return LengthScore(length=length, n=samples, **scores)
+    asked_in_all = int(metrics.answers) // positions.draws
+    return LengthScore(length=length, n=asked_in_all, **scores)
+
+
+def _answered(
+    net: Transformer, task: Task, positions: Positions, length: int, samples: int, seed: int
+) -> Iterator[tuple[Tensor, Sample]]:
+    """(B,A,V) logits and the B problems behind them, until all are through."""
+    device, causal = net.embedding.weight.device, net.shape.causal
+    for piece, sample in enumerate(problems(task, length, samples, seed)):
+        text, answers = slots(sample, causal=causal), sample.answer.shape[1]
+        rows = min(
+            TOKENS_AT_ONCE // text.tokens,
+            PAIRS_AT_ONCE // text.tokens**2,
+            LOGITS_AT_ONCE // (answers * len(task.vocabulary)),
+        )
+        for draw in range(positions.draws):
+            stream = generator(seed, "evaluation positions", length, draw + piece * positions.draws)
+            ids = positions.evaluate(text, stream)
+            for part in _parts(text.rows, max(1, rows)):
+                asked = sample.rows(part).to(device)
+                own_ids = (ids if len(ids) == 1 else ids[part]).to(device)
+                inputs = arrange(asked, ask=net.ask, causal=causal)
+                yield net(inputs, own_ids, answers), asked
+
+
+def _parts(rows: int, most: int) -> Iterator[slice]:
+    for start in range(0, rows, most):
+        yield slice(start, start + most)

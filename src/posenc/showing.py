@@ -12,7 +12,6 @@ from posenc.experiment import Experiment
 from posenc.model.decoding import decode
 from posenc.model.layout import slots
 from posenc.seeding import generator
-from posenc.tasks.base import Sample
 
 LISTED = 4
 """Symbols listed with their probabilities."""
@@ -29,9 +28,12 @@ class Reply:
     prompt: list[int]
     right: list[int]
     probabilities: Tensor
-    """(A,V), of each answer token given the ones before."""
+    """(S,V), of each of the S scored tokens given the ones before."""
     attention: list[Tensor]
-    """(T,) of each layer: how the first answer place spreads its attention, mean over heads."""
+    """(T,) of each layer: how the first place that is asked spreads its attention, mean over
+    heads."""
+    asking: list[str]
+    """What stands after the prompt where it is asked for the first token."""
 
     @property
     def said(self) -> list[int]:
@@ -43,18 +45,23 @@ def reply(experiment: Experiment, prompt: list[int]) -> Reply:
     """Raises ConfigError where the task knows no answer to this prompt."""
     task, net = experiment.task, experiment.net.eval()
     try:
-        right = task.solve(prompt)
+        asked = task.pose(prompt)
     except ValueError:
         example = _example(experiment)
         raise ConfigError(f"prompt: it has no answer; one that has is '{example}'") from None
-    asked = task.marked(Sample(torch.tensor([prompt]), torch.tensor([right])))
     places = slots(asked, causal=net.shape.causal)
     experiment.check_room(places)
     ids = experiment.positions.evaluate(places, generator(0, "show"))
     watch: list[Tensor] = []
-    logits = decode(net, asked.prompt, ids, len(right), watch)
-    looked = [weights[0, :, -len(right)].mean(dim=0) for weights in watch]
-    return Reply(prompt, right, logits[0].softmax(dim=-1), looked)
+    scored, answers = torch.ones_like(asked.answer[0], dtype=torch.bool), asked.answer.shape[1]
+    if asked.scored is not None:
+        scored = asked.scored[0]
+    logits = decode(net, asked, ids, watch)[0][scored]
+    first = int(scored.nonzero()[0])
+    looked = [weights[0, :, first - answers].mean(dim=0) for weights in watch]
+    asking = ["?"] * (1 if net.shape.causal else answers) * (not asked.in_place)
+    right = asked.answer[0][scored].tolist()
+    return Reply(prompt, right, logits.softmax(dim=-1), looked, asking)
 
 
 def show(experiment: Experiment, text: str, *, title: str) -> None:
@@ -102,11 +109,10 @@ def _print(console: Console, experiment: Experiment, given: Reply, *, lucky: boo
     for share, token in zip(*map(Tensor.tolist, likeliest), strict=True):
         console.print(f"    {vocabulary.symbols[token]:<10} {share:.3f} {_bar(share)}")
     symbols = [vocabulary.symbols[token] for token in given.prompt]
-    asking = ["?"] * (1 if experiment.net.shape.causal else len(given.right))
     layers = list(enumerate(given.attention, start=1))
     aside = max(1, console.width // COLUMN - 1)
     for first in range(0, len(layers), aside):
-        _print_attention(console, [*symbols, *asking], dict(layers[first : first + aside]))
+        _print_attention(console, [*symbols, *given.asking], dict(layers[first : first + aside]))
 
 
 def _print_attention(console: Console, symbols: list[str], layers: dict[int, Tensor]) -> None:

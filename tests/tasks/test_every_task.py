@@ -1,4 +1,4 @@
-"""What holds for every task of the catalogue."""
+"""What holds for every task of the catalogue, with its default settings and with others."""
 
 import inspect
 import pkgutil
@@ -9,38 +9,53 @@ from statistics import fmean, pstdev
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from task_variants import FILES, MADE, VARIANTS, config, made, task_class
 
 import posenc.tasks
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Task
 
-SHORT, LONG = 1, 70
+SHORT, LONG, LONGEST = 1, 70, 500
+by_file = pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 
 
 def tried(task: Task) -> list[int]:
-    """The shortest legal lengths and some of the longer ones."""
+    """The shortest legal lengths, some of the longer ones, and a very long one."""
     legal = task.lengths(SHORT, LONG)
-    return sorted({*legal[:4], *legal[4::16], legal[-1]})
+    return sorted({*legal[:4], *legal[4::16], legal[-1], *task.lengths(LONGEST - 9, LONGEST)[-1:]})
+
+
+def scored_of(sample: Sample) -> torch.Tensor:
+    if sample.scored is None:
+        return torch.ones_like(sample.answer, dtype=torch.bool)
+    return sample.scored
 
 
 def scored_answers(sample: Sample) -> list[list[int]]:
-    if sample.scored is None:
-        return sample.answer.tolist()
     return [
-        answer[scored].tolist() for answer, scored in zip(sample.answer, sample.scored, strict=True)
+        answer[scored].tolist()
+        for answer, scored in zip(sample.answer, scored_of(sample), strict=True)
     ]
 
 
-def test_the_yaml_names_a_task_as_its_file(task_file, task_config, task_class):
-    assert task_config["name"] == task_file.stem
-    assert issubclass(task_class, Task)
+def tokens_of(sample: Sample) -> int:
+    return sample.prompt.shape[1] + (0 if sample.in_place else sample.answer.shape[1])
 
 
-def test_every_task_has_a_yaml(request):
-    catalogue = {
-        re.search(r"_target_: (\S+)", path.read_text())[1]
-        for path in request.path.parents[2].glob("configs/task/*.yaml")
-    }
+@by_file
+def test_the_yaml_names_a_task_as_its_file(path):
+    assert config(path)["name"] == path.stem
+    assert issubclass(task_class(config(path)), Task)
+
+
+def test_variants_are_those_of_tasks():
+    assert set(VARIANTS) <= {path.stem for path in FILES}
+
+
+def test_every_task_has_a_yaml():
+    catalogue = {config(path)["_target_"] for path in FILES}
     for module in pkgutil.iter_modules(posenc.tasks.__path__, "posenc.tasks."):
         for name, item in vars(import_module(module.name)).items():
             defined_here = inspect.isclass(item) and item.__module__ == module.name
@@ -48,17 +63,29 @@ def test_every_task_has_a_yaml(request):
                 assert f"{module.name}.{name}" in catalogue
 
 
-def test_yaml_shows_every_default(task_class, task_settings):
-    parameters = inspect.signature(task_class).parameters.values()
+@by_file
+def test_yaml_shows_every_default(path):
+    parameters = inspect.signature(task_class(config(path))).parameters.values()
     assert all(parameter.kind is parameter.KEYWORD_ONLY for parameter in parameters)
-    assert task_settings == {parameter.name: parameter.default for parameter in parameters}
+    known = {"name": path.stem, "_target_": config(path)["_target_"]}
+    defaults = {parameter.name: parameter.default for parameter in parameters}
+    assert config(path) == {**known, **defaults}
 
 
-def test_example_in_the_docstring(task):
+@by_file
+def test_example_in_the_docstring(path):
+    task = made(path)
     (prompt,) = re.findall(r"^ +prompt +(.+)$", task.__doc__, re.MULTILINE)
     (answer,) = re.findall(r"^ +answer +(.+)$", task.__doc__, re.MULTILINE)
     solved = task.solve(task.vocabulary.encode(prompt))
     assert task.vocabulary.decode(solved) == answer
+
+
+@by_file
+def test_the_docstring_says_what_counts(path):
+    text = " ".join(made(path).__doc__.split())
+    assert re.search(r"[Ll]ength counts|[Ll]ength is", text)
+    assert re.search(r"[Oo]rder (matters|does not matter|of the prompt does not matter)", text)
 
 
 def test_symbols_have_names_of_their_own(task):
@@ -67,16 +94,48 @@ def test_symbols_have_names_of_their_own(task):
     assert task.vocabulary.encode(" ".join(symbols)) == list(range(len(symbols)))
 
 
+def test_every_symbol_occurs(task):
+    met = set()
+    for length in tried(task):
+        rows = 4 + 400_000 // (length * (1 + length // 100) ** 2)
+        sample = task.sample(min(rows, 20_000), length, generator(0, "symbols", length))
+        met |= set(sample.prompt.unique().tolist())
+        met |= set(sample.answer[scored_of(sample)].unique().tolist())
+    assert met == set(range(len(task.vocabulary)))
+
+
 def test_sampled_answers_are_solutions(task):
     for length in tried(task):
-        sample = task.sample(100, length, generator(0, "solve", length))
+        rows = 20 if length > LONG else 200
+        sample = task.sample(rows, length, generator(0, "solve", length))
         solutions = [task.solve(prompt) for prompt in sample.prompt.tolist()]
         assert scored_answers(sample) == solutions
+
+
+@pytest.mark.parametrize(("path", "changes"), MADE.values(), ids=MADE)
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_a_posed_prompt_is_the_problem_that_was_sampled(path, changes, data):
+    task = made(path, **changes)
+    length = data.draw(st.sampled_from(task.lengths(SHORT, LONG)))
+    sample = task.sample(3, length, generator(data.draw(st.integers(0, 2**32)), "pose"))
+    for row in range(3):
+        part = sample.rows(slice(row, row + 1))
+        posed = task.pose(part.prompt[0].tolist())
+        assert scored_answers(part) == [task.solve(part.prompt[0].tolist())]
+        assert torch.equal(posed.prompt, part.prompt)
+        assert torch.equal(posed.answer, part.answer)
+        assert torch.equal(posed.scored, scored_of(part))
+        assert posed.in_place == part.in_place
+        for given_marks, again in zip(posed[3:5], part[3:5], strict=True):
+            assert (given_marks is None) == (again is None)
+            assert given_marks is None or torch.equal(given_marks, again)
 
 
 def test_shapes_and_tokens(task):
     for length in tried(task):
         shapes = set()
+        largest = task.largest(length)
         for rows in (1, 7):
             sample = task.sample(rows, length, generator(0, "shapes", length))
             shapes.add((sample.prompt.shape[1:], sample.answer.shape[1:]))
@@ -85,23 +144,26 @@ def test_shapes_and_tokens(task):
                 assert len(tokens) == rows
                 assert tokens.min() >= 0
                 assert tokens.max() < len(task.vocabulary)
-            assert sample.scored is None or sample.scored.shape == sample.answer.shape
-        assert len(shapes) == 1
+            assert scored_of(sample).shape == sample.answer.shape
+            assert scored_of(sample).any(dim=1).all()
+            assert not sample.answer[~scored_of(sample)].any()
+            assert not sample.in_place or sample.prompt.shape == sample.answer.shape
+            assert tokens_of(sample) <= tokens_of(largest)
+        assert task.varied or len(shapes) == 1
 
 
 def test_marks_follow_from_prompt_and_answer(task):
     for length in tried(task):
         sample = task.sample(3, length, generator(0, "marks", length))
         bare = sample._replace(places=None, coordinates=None)
-        for given, again in zip(sample[3:], task.marked(bare)[3:], strict=True):
-            assert (given is None) == (again is None)
-            if given is not None:
-                tokens = sample.prompt.shape[1] + 1 + sample.answer.shape[1]
-                assert given.shape[0] in (1, 3)
-                assert given.shape[1] == tokens
-                assert given.dtype == torch.int64
-                assert given.min() >= 0
-                assert torch.equal(given, again)
+        for given_marks, again in zip(sample[3:5], task.marked(bare)[3:5], strict=True):
+            assert (given_marks is None) == (again is None)
+            if given_marks is not None:
+                assert given_marks.shape[0] in (1, 3)
+                assert given_marks.shape[1] == tokens_of(sample) + (not sample.in_place)
+                assert given_marks.dtype == torch.int64
+                assert given_marks.min() >= 0
+                assert torch.equal(given_marks, again)
         assert sample.places is None or sample.places.dim() == 2
         assert sample.coordinates is None or sample.coordinates.dim() == 3
 
@@ -135,9 +197,9 @@ def test_legal_lengths(task):
 
 
 def test_reorder_keeps_the_tokens(task):
-    changed = 0
+    changed = total = 0
     for length in tried(task):
-        sample = task.sample(30, length, generator(0, "reorder", length))
+        sample = task.sample(10, length, generator(0, "reorder", length))
         for row, (prompt, answer) in enumerate(
             zip(sample.prompt, scored_answers(sample), strict=True)
         ):
@@ -146,7 +208,8 @@ def test_reorder_keeps_the_tokens(task):
             assert torch.equal(prompt, given)
             assert reordered.sort().values.equal(prompt.sort().values)
             changed += task.solve(reordered.tolist()) != answer
-    assert (changed > 0) == task.order_matters
+            total += 1
+    assert changed >= 0.2 * total if task.order_matters else changed == 0
 
 
 def test_reorder_is_decided_by_its_generator(task):
@@ -158,8 +221,8 @@ def test_reorder_is_decided_by_its_generator(task):
 def test_chance_is_a_probability(task):
     for length in tried(task):
         chance = task.chance(length)
-        assert 0 <= chance.exact <= 1
-        assert 0 <= chance.token <= 1
+        assert 0 <= chance.exact <= chance.token + task.chance_error + 1e-9
+        assert chance.token <= 1
 
 
 class Learned:
@@ -201,5 +264,6 @@ def test_chance_lies_between_what_was_learned_and_what_was_fitted(task, measure)
         guess = Learned(task, seen)
         fitted, learned = (getattr(guess, measure)(sample) for sample in (seen, fresh))
         chance = getattr(task.chance(length), measure)
-        assert fmean(learned) - 3 * pstdev(learned) / 100 <= chance + 1e-9, length
-        assert fmean(fitted) + 3 * pstdev(fitted) / 100 >= chance - 1e-9, length
+        off = task.chance_error + 1e-9
+        assert fmean(learned) - 3 * pstdev(learned) / 100 <= chance + off, length
+        assert fmean(fitted) + 3 * pstdev(fitted) / 100 >= chance - off, length

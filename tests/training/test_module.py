@@ -33,7 +33,7 @@ def test_the_loss_is_that_of_the_network_on_drawn_ids(module, batch):
     loss, logits = module.loss(batch, 5)
     ids = module.positions.train(Slots(4, 12), generator(3, "positions", 5))
     net = module.net
-    shown = arrange(batch.prompt, batch.answer, ask=net.ask, causal=net.shape.causal)
+    shown = arrange(batch, ask=net.ask, causal=net.shape.causal)
     assert torch.equal(logits, net(shown, ids, 6))
     assert torch.equal(loss, answer_loss(logits, batch.answer, None))
 
@@ -61,8 +61,8 @@ def test_training_is_the_loop_that_one_would_write_by_hand(runs, accumulate, cli
     for step in range(8):
         optimizer.zero_grad()
         for number in range(accumulate * step, accumulate * (step + 1)):
-            prompt, answer, scored, *_ = data[number]
-            tokens = arrange(prompt, answer, ask=net.ask, causal=net.shape.causal)
+            _, answer, scored, *_ = data[number]
+            tokens = arrange(data[number], ask=net.ask, causal=net.shape.causal)
             stream = generator(config.seed, "positions", number)
             ids = experiment.positions.train(slots(data[number], causal=True), stream)
             loss = answer_loss(net(tokens, ids, answer.shape[1]), answer, scored)

@@ -25,6 +25,8 @@ class Addition(Task):
     number that is drawn with fewer digits; `plain` none.
     """
 
+    chance_error = 0.02
+
     def __init__(self, *, base: int = 10, order: str = "reversed") -> None:
         if not isinstance(base, int) or not 2 <= base <= 100:
             raise ConfigError(f"task.base={base}: must be a whole number from 2 to 100")

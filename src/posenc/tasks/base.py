@@ -1,7 +1,7 @@
 """The contract of a task: sequences to answer, and all that is needed to trust the answers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
     prompt: Tensor
     """(n,P) int64."""
     answer: Tensor
-    """(n,A) int64."""
+    """(n,A) int64; 0 where it is not scored."""
     scored: Tensor | None = None
     """(n,A) bool, the answer tokens that count in loss and metrics; None where all do."""
     places: Tensor | None = None
@@ -47,6 +47,30 @@ class Sample(NamedTuple):
     coordinates: Tensor | None = None
     """(1 or n, P+1+A, C) int64, None where the task has none: ids by which it couples tokens that
     belong together, 0 for those that belong to nothing. The prompt, `?`, the answer."""
+    in_place: bool = False
+    """Whether answer token i is asked for at prompt token i, so that nothing follows the prompt.
+    Then A = P, and the two fields above have P columns."""
+
+    def rows(self, part: slice) -> "Sample":
+        """Some of the problems."""
+        return self._each(lambda field: field if len(field) == 1 else field[part])
+
+    def to(self, device: torch.device) -> "Sample":
+        """The problems on a device."""
+        return self._each(lambda field: field.to(device))
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> "Sample":
+        def changed(field: Tensor | None) -> Tensor | None:
+            return None if field is None else change(field)
+
+        return Sample(
+            change(self.prompt),
+            change(self.answer),
+            changed(self.scored),
+            changed(self.places),
+            changed(self.coordinates),
+            self.in_place,
+        )
 
 
 class Chance(NamedTuple):
@@ -73,14 +97,20 @@ class Task(ABC):
     """The smallest length at which the task is defined."""
     order_matters = True
     """False where the answer depends on the bag of prompt tokens alone: the task is a control."""
+    causal_only = False
+    """Whether a network that looks ahead would see the answers in the prompt."""
+    chance_error = 0.0
+    """How far `chance` may be off where it is estimated, or how loose where it is a bound."""
+    varied = False
+    """Whether problems of one length differ in shape from one `sample` to the next."""
 
     @abstractmethod
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
-        """n random problems of one length, drawn without a loop over rows."""
+        """n random problems of one length and shape, drawn without a loop over rows."""
 
     @abstractmethod
     def solve(self, prompt: list[int]) -> list[int]:
-        """The answer, computed slowly from the definition and independently of `sample`.
+        """The scored answer tokens, computed slowly from the definition, independently of `sample`.
 
         Raises ValueError for a prompt that is none of this task.
         """
@@ -97,6 +127,38 @@ class Task(ABC):
         """The sample with its `places` and `coordinates`, which follow from prompt and answer."""
         return sample
 
+    def asked(self, prompt: Tensor) -> Tensor | None:
+        """(n,P) -> (n,P) bool: the prompt tokens at which a task that answers in place is asked.
+
+        None where answers follow the prompt.
+        """
+        return None
+
+    def room(self, prompt: list[int]) -> int:
+        """Answer places that follow a prompt: as many as its solution has, or more."""
+        return len(self.solve(prompt))
+
     def lengths(self, low: int, high: int) -> list[int]:
         """The legal lengths from `low` to `high`, both included."""
         return list(range(max(low, self.minimum), high + 1))
+
+    def largest(self, length: int) -> Sample:
+        """One problem of this length, of the shape that has the most tokens."""
+        return self.sample(1, length, torch.Generator())
+
+    def unseen(self) -> "Task":
+        """The task that a network is tested on: this one, unless problems are held out."""
+        return self
+
+    def pose(self, prompt: list[int]) -> Sample:
+        """The problem that has this prompt, as `sample` would give it.
+
+        Raises ValueError for a prompt that is none of this task.
+        """
+        asked, solution = torch.tensor([prompt]), torch.tensor(self.solve(prompt))
+        where = self.asked(asked)
+        in_place = where is not None
+        if where is None:
+            where = torch.arange(self.room(prompt))[None] < len(solution)
+        answer = where.long().masked_scatter(where, solution)
+        return self.marked(Sample(asked, answer, scored=where, in_place=in_place))

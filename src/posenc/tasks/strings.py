@@ -21,6 +21,29 @@ def distinct(rows: int, count: int, below: int, generator: torch.Generator) -> T
     return torch.rand(rows, below, generator=generator).argsort(1)[:, :count]
 
 
+def shuffled(prompts: Tensor, kinds: Tensor, generator: torch.Generator) -> Tensor:
+    """(n,P), (1 or n, P) int64 -> (n,P): in every row tokens of one kind change places at random.
+
+    With as many kinds as places nothing moves; with one kind every order is as likely.
+    """
+    kinds = kinds.expand_as(prompts)
+    noise = torch.rand(prompts.shape, generator=generator)
+    source = (kinds + noise * 0.999).argsort(dim=1)
+    target = kinds.argsort(dim=1, stable=True)
+    return torch.empty_like(prompts).scatter_(1, target, prompts.gather(1, source))
+
+
+def ended(tokens: Tensor, sizes: Tensor, end: int) -> tuple[Tensor, Tensor]:
+    """(n,A) tokens, (n,) sizes -> (n,A) answers and what of them is scored.
+
+    Of each row the first tokens stay, as many as its size says, and then comes `end`, scored too;
+    what follows is 0 and not scored. A row that fills its A places has no end.
+    """
+    place, size = torch.arange(tokens.shape[1]), sizes[:, None]
+    answer = tokens.where(place < size, 0).where(place != size, end)
+    return answer, place <= size
+
+
 def rearrange(prompt: Tensor, generator: torch.Generator) -> Tensor:
     """(P,) -> (P,): the same tokens in a random order, another one wherever there is another."""
     shuffled = prompt[torch.randperm(len(prompt), generator=generator)]

@@ -85,7 +85,7 @@ def _text_and_pictures(
     experiment: Experiment, seed: int
 ) -> tuple[str, dict[str, NDArray[np.uint8]]]:
     """Some problems with the answers given, and pictures by tag."""
-    net, task = experiment.net.cpu().eval(), experiment.task
+    net, task = experiment.net.cpu().eval(), experiment.task.unseen()
     fitting = longest_fitting(task, POSITIONS, causal=net.shape.causal)
     shown = min(fitting, max(experiment.evaluated))  # further on a table may have no rows
     drawn = encoding_pictures(net.encoding, text_ids(experiment, shown, seed=seed))
@@ -93,20 +93,20 @@ def _text_and_pictures(
     short = [length for length in experiment.trained if length <= READABLE]
     length = max(short, default=experiment.trained[0])
     sample = task.sample(SAMPLES, length, generator(seed, "evaluation", length))
-    answers = sample.answer.shape[1]
-    tokens = sample.prompt.shape[1] + answers
     stream = generator(seed, "evaluation positions", length, 0)
     watch: list[Tensor] = []
-    ids = experiment.positions.evaluate(slots(sample, causal=net.shape.causal), stream)
-    given = decode(net, sample.prompt, ids, answers, watch).argmax(dim=-1)
-    if tokens <= POSITIONS:
-        seen = arrange(sample.prompt[:1], given[:1], ask=net.ask, causal=net.shape.causal)
+    text = slots(sample, causal=net.shape.causal)
+    ids = experiment.positions.evaluate(text, stream)
+    given = decode(net, sample, ids, watch).argmax(dim=-1)
+    if text.tokens <= POSITIONS:
+        said = sample._replace(answer=given)
+        seen = arrange(said, ask=net.ask, causal=net.shape.causal)
         symbols = [(*task.vocabulary.symbols, "?")[token] for token in seen[0].tolist()]
         for layer in _spread(len(watch), LAYERS):
             weights, name = watch[layer - 1][0], f"{layer} of {len(watch)}"
             charts[f"attention/layer{layer}"] = attention_picture(weights, symbols, name)
-    text = _markdown(sample, given, task.vocabulary)
-    return text, {tag: _pixels(chart) for tag, chart in charts.items()}
+    shown_text = _markdown(sample, given, task.vocabulary)
+    return shown_text, {tag: _pixels(chart) for tag, chart in charts.items()}
 
 
 def _spread(there: int, most: int) -> list[int]:

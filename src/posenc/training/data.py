@@ -72,10 +72,7 @@ class TrainingData(pl.LightningDataModule):
         self, batch: Sample, device: torch.device, dataloader_idx: int
     ) -> Sample:
         """As Lightning does for any nesting of tensors, but without looking for one."""
-        scored = None if batch.scored is None else batch.scored.to(device)
-        return batch._replace(
-            prompt=batch.prompt.to(device), answer=batch.answer.to(device), scored=scored
-        )
+        return batch.to(device)
 
 
 def _leave_signals_to_the_trainer(worker: int) -> None:

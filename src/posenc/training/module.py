@@ -69,7 +69,7 @@ class AnswerModule(pl.LightningModule):
     def loss(self, batch: Sample, batch_idx: int) -> tuple[Tensor, Tensor]:
         """-> the mean loss over scored tokens, and the (B,A,V) logits."""
         causal = self.net.shape.causal
-        tokens = arrange(batch.prompt, batch.answer, ask=self.net.ask, causal=causal)
+        tokens = arrange(batch, ask=self.net.ask, causal=causal)
         stream = generator(self.seed, "positions", batch_idx)
         ids = self.positions.train(slots(batch, causal=causal), stream)
         logits = self.net(tokens, ids.to(tokens.device), batch.answer.shape[1])

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from posenc.seeding import generator
+from posenc.evaluation import problems
 from posenc.tasks.base import Sample
 from posenc.training.data import Batches
 
@@ -17,15 +17,15 @@ def seen_in_training(
     """
     tested: dict[int, list[bytes]] = {}
     for length in set(lengths) & set(batches.lengths):
-        sample = batches.task.sample(samples, length, generator(seed, "evaluation", length))
-        tested[length] = _rows(sample)
+        asked = problems(batches.task.unseen(), length, samples, seed)
+        tested[length] = [row for sample in asked for row in _rows(sample)]
     unmet = {length: set(rows) for length, rows in tested.items()}
     for number in range(count):
         length = batches.length(number)
         if unmet.get(length):
             unmet[length].difference_update(_rows(batches[number]))
     return {
-        length: sum(row not in unmet[length] for row in rows) / samples
+        length: sum(row not in unmet[length] for row in rows) / len(rows)
         for length, rows in sorted(tested.items())
     }
 

@@ -40,7 +40,7 @@ def longest_fitting(task: Task, tokens: int, *, causal: bool) -> int:
     legal = task.lengths(1, tokens + task.minimum)
 
     def size(length: int) -> int:
-        return slots(task.sample(1, length, generator(0, "size")), causal=causal).tokens
+        return slots(task.largest(length), causal=causal).tokens
 
     return legal[max(bisect_right(legal, tokens, key=size) - 1, 0)]
 
