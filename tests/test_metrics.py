@@ -95,3 +95,15 @@ def test_half_precision_logits_do_not_coarsen_the_sum():
     logits = torch.randn(4, 3, V, generator=torch.Generator().manual_seed(0)).bfloat16()
     many = [(logits, ANSWER, SCORED)] * 500
     assert measured(*many)["loss"] == pytest.approx(measured(many[0])["loss"], rel=1e-6)
+
+
+def test_metrics_look_at_what_is_judged_and_the_loss_at_what_is_scored():
+    judged = torch.zeros_like(SCORED)
+    judged[:, 0] = True
+    said = ANSWER.clone()
+    said[:, 1] = (ANSWER[:, 1] + 1) % V
+    logits = saying(said) / 1000
+    scores = measured((logits, ANSWER, SCORED, judged))
+    assert (scores["exact"], scores["token_accuracy"]) == (1.0, 1.0)
+    assert scores["loss"] == pytest.approx(answer_loss(logits, ANSWER, SCORED).item())
+    assert measured((logits, ANSWER, SCORED))["exact"] == pytest.approx(1 / 4)

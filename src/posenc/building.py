@@ -42,6 +42,8 @@ def build(config: Config) -> Experiment:
             f"length.min={length.min} length.train={length.train}: no length of {name} in between; "
             f"its shortest is {task.minimum}"
         )
+    if config.data.curriculum == "fixed":
+        trained = trained[-1:]
     if task.causal_only and not config.model.causal:
         raise ConfigError(
             f"model={config.model.name}: it would look ahead in the prompt, where the answers of "
@@ -150,9 +152,14 @@ def _make(node: dict[str, Any], *arguments: Any, tied: Mapping[str, float] | Non
 
 
 def batches(config: Config, experiment: Experiment) -> Batches:
-    """The training data."""
+    """The training data. A growing curriculum meets all lengths in the second half of training."""
+    count = config.trainer.max_steps * config.trainer.accumulate_grad_batches
     return Batches(
-        experiment.task, experiment.trained, rows=config.data.batch_size, seed=config.seed
+        experiment.task,
+        experiment.trained,
+        rows=config.data.batch_size,
+        seed=config.seed,
+        growth=count // 2 if config.data.curriculum == "growing" else 0,
     )
 
 

@@ -73,7 +73,7 @@ def _at(
 ) -> LengthScore:
     metrics = AnswerMetrics().to(net.embedding.weight.device)
     for logits, asked in _answered(net, task, positions, length, samples, seed):
-        metrics.update(logits, asked.answer, asked.scored)
+        metrics.update(logits, asked.answer, asked.scored, asked.judged)
     scores = {name: value.item() for name, value in metrics.compute().items()}
     if not math.isfinite(scores["loss"]):
         raise FloatingPointError(f"the loss is {scores['loss']} at length {length}")

@@ -18,7 +18,7 @@ def answer_loss(
 
 
 class AnswerMetrics(Metric):
-    """Exact match over answers; accuracy and loss over their scored tokens.
+    """Exact match over answers, accuracy over their judged tokens, loss over their scored ones.
 
     Under teacher forcing (a decoder) token accuracy sees the right answer so far; exact match does
     not depend on that, since the first wrong token decides it.
@@ -30,22 +30,32 @@ class AnswerMetrics(Metric):
     tokens: Tensor
     correct: Tensor
     loss: Tensor
+    asked: Tensor
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("answers", "exact", "tokens", "correct"):
+        for name in ("answers", "exact", "tokens", "correct", "asked"):
             self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("loss", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, logits: Tensor, answer: Tensor, scored: Tensor | None = None) -> None:
-        """(B,A,V), (B,A), (B,A) bool or None."""
+    def update(
+        self,
+        logits: Tensor,
+        answer: Tensor,
+        scored: Tensor | None = None,
+        judged: Tensor | None = None,
+    ) -> None:
+        """(B,A,V), (B,A), (B,A) bool or None: all are scored; (B,A) bool or None: so are judged."""
         right = logits.argmax(dim=-1) == answer
         if scored is None:
             scored = torch.ones_like(right)
+        if judged is None:
+            judged = scored
         self.answers += len(answer)
-        self.exact += (right | ~scored).all(dim=1).sum()
-        self.tokens += scored.sum()
-        self.correct += (right & scored).sum()
+        self.exact += (right | ~judged).all(dim=1).sum()
+        self.tokens += judged.sum()
+        self.correct += (right & judged).sum()
+        self.asked += scored.sum()
         self.loss += answer_loss(logits.float(), answer, scored, reduction="sum")
 
     def compute(self) -> dict[str, Tensor]:
@@ -53,5 +63,5 @@ class AnswerMetrics(Metric):
         return {
             "exact": self.exact.double() / self.answers,  # float32 would put 0.9 below 0.9
             "token_accuracy": self.correct.double() / self.tokens,
-            "loss": self.loss / self.tokens,
+            "loss": self.loss / self.asked,
         }

@@ -45,6 +45,7 @@ LARGEST_SETTING = 2**24
 CHOICES: dict[str, tuple[str, ...]] = {
     "trainer.accelerator": ("cpu", "gpu"),
     "trainer.precision": ("32-true", "bf16-mixed"),
+    "data.curriculum": ("uniform", "growing", "fixed"),
 }
 
 

@@ -50,7 +50,7 @@ def _row(config: Config, experiment: Experiment, found: LengthScore) -> Row:
     return {
         **identity(asdict(config)),
         "train_max": config.length.train,
-        "in_range": config.length.min <= found.length <= config.length.train,
+        "in_range": found.length in experiment.trained,
         **asdict(found),
         "chance": chance.exact,
         "token_chance": chance.token,

@@ -14,6 +14,7 @@ class Length:
 @dataclass
 class Data:
     batch_size: int
+    curriculum: str
     workers: int
 
 

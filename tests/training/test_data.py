@@ -6,6 +6,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 
+from posenc.building import batches as batches_of
+from posenc.building import build
 from posenc.seeding import generator
 from posenc.tasks.copy import Copy
 from posenc.training.data import Batches, BatchNumbers, TrainingData
@@ -87,3 +89,31 @@ def test_training_and_evaluation_draw_from_different_streams(batches):
     evaluated = batches.task.sample(100, 7, generator(1, "evaluation", 7)).prompt.tolist()
     trained = [row for n in range(60) for row in batches[n].prompt.tolist()]
     assert not any(row in trained for row in evaluated)
+
+
+def test_a_growing_curriculum_meets_longer_problems_one_after_the_other():
+    lengths = list(range(5, 21))
+    growing = Batches(Copy(), lengths, rows=1, seed=0, growth=1600)
+    met = [growing.length(number) for number in range(2400)]
+    assert met[0] == 5
+    assert all(length <= 5 + number // 100 for number, length in enumerate(met[:1600]))
+    assert all(max(met[start : start + 100]) == 5 + start // 100 for start in range(0, 1600, 100))
+    counts = [met[1600:].count(length) for length in lengths]
+    assert min(counts) > 20
+    assert [len(growing[number].prompt[0]) for number in (0, 900, 2000)] == [
+        met[number] for number in (0, 900, 2000)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("curriculum", "first", "trained"),
+    [("uniform", range(5, 21), 16), ("growing", [5], 16), ("fixed", [20], 1)],
+)
+def test_curricula_by_name(runs, curriculum, first, trained):
+    config = runs.config(
+        "task=copy", f"data.curriculum={curriculum}", "length={min:5,train:20,test:20}"
+    )
+    made = batches_of(config, build(config))
+    assert made.length(0) in first
+    assert len(made.lengths) == trained
+    assert made.growth == (config.trainer.max_steps // 2 if curriculum == "growing" else 0)

@@ -50,6 +50,9 @@ class Sample(NamedTuple):
     in_place: bool = False
     """Whether answer token i is asked for at prompt token i, so that nothing follows the prompt.
     Then A = P, and the two fields above have P columns."""
+    judged: Tensor | None = None
+    """(n,A) bool, those of the scored tokens that metrics look at, where others are a matter of
+    luck; None where they look at all."""
 
     def rows(self, part: slice) -> "Sample":
         """Some of the problems."""
@@ -70,6 +73,7 @@ class Sample(NamedTuple):
             changed(self.places),
             changed(self.coordinates),
             self.in_place,
+            changed(self.judged),
         )
 
 
@@ -124,7 +128,7 @@ class Task(ABC):
         """(P,) -> (P,): a well-formed prompt of the same tokens in another order."""
 
     def marked(self, sample: Sample) -> Sample:
-        """The sample with its `places` and `coordinates`, which follow from prompt and answer."""
+        """The sample with its `places`, `coordinates` and `judged`, which follow from the rest."""
         return sample
 
     def asked(self, prompt: Tensor) -> Tensor | None:

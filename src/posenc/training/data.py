@@ -13,24 +13,34 @@ from posenc.tasks.base import Sample, Task
 
 
 class Batches(Dataset[Sample]):
-    """Batch i holds `rows` problems of one length, drawn uniformly from `lengths`."""
+    """Batch i holds `rows` problems of one length, drawn uniformly from `lengths`, ascending.
 
-    def __init__(self, task: Task, lengths: Sequence[int], *, rows: int, seed: int) -> None:
+    Over the first `growth` batches the longest of them grows from the shortest to the longest.
+    """
+
+    def __init__(
+        self, task: Task, lengths: Sequence[int], *, rows: int, seed: int, growth: int = 0
+    ) -> None:
         self.task = task
         self.lengths = lengths
         self.rows = rows
         self.seed = seed
+        self.growth = growth
 
     def __getitem__(self, number: int) -> Sample:
         stream = generator(self.seed, "training", number)
-        return self.task.sample(self.rows, self._length(stream), stream)
+        return self.task.sample(self.rows, self._length(number, stream), stream)
 
     def length(self, number: int) -> int:
         """The length of a batch, without making it."""
-        return self._length(generator(self.seed, "training", number))
+        return self._length(number, generator(self.seed, "training", number))
 
-    def _length(self, stream: torch.Generator) -> int:
-        return self.lengths[int(torch.randint(len(self.lengths), (), generator=stream))]
+    def _length(self, number: int, stream: torch.Generator) -> int:
+        """At batch i of growth g, one of the first share (i + 1) / g of the lengths."""
+        count = len(self.lengths)
+        if number < self.growth:
+            count = -(-count * (number + 1) // self.growth)
+        return self.lengths[int(torch.randint(count, (), generator=stream))]
 
 
 class BatchNumbers(Sampler[int]):
