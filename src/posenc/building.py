@@ -49,7 +49,7 @@ def build(config: Config) -> Experiment:
             f"model={config.model.name}: it would look ahead in the prompt, where the answers of "
             f"{name} stand; set model=decoder"
         )
-    tested = task.unseen()
+    tested = task.unseen(trained)
     for key in ("lengths", "probe_lengths"):
         for wanted in getattr(config.eval, key) or []:
             if not tested.lengths(wanted, wanted):

@@ -19,6 +19,11 @@ class Experiment:
     evaluated: list[int]
     probed: list[int]
 
+    @property
+    def tested(self) -> Task:
+        """The task as the network is tested on it."""
+        return self.task.unseen(self.trained)
+
     def check_room(self, tested: Slots, trained: Slots | None = None) -> None:
         """Raises ConfigError where the encoding has no use for an id that the positions may give.
 

@@ -122,7 +122,7 @@ def _fit(
     clip, accumulate = options.pop("gradient_clip_val"), options.pop("accumulate_grad_batches")
     monitor = Monitor(progress_bar=config.trainer.enable_progress_bar)
     probes = Probes(
-        experiment.task.unseen(),
+        experiment.tested,
         experiment.probed,
         every=config.eval.probe_every,
         samples=config.eval.probe_samples,

@@ -15,6 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
 from posenc.errors import ConfigError, check_choice, one_of, suggestion
+from posenc.problem_files import pinned
 from posenc.settings import Config
 from posenc.shapes import Shape
 
@@ -57,6 +58,7 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
         _refuse_unknown(Config, plain, "")
         for group in PLUGINS:
             _check_plugin(group, plain[group])
+        plain["task"] = pinned(plain["task"])
         for part in plain["encoding"].get("parts", []):
             if part["positions"] == plain["positions"]:
                 part["positions"] = None  # which is what it would have without naming them

@@ -34,9 +34,7 @@ def score(config: Config, experiment: Experiment, folder: RunFolder, name: str) 
     experiment.net.to("cuda" if config.trainer.accelerator == "gpu" else "cpu")
     asked = {"samples": config.eval.samples, "seed": config.eval.seed}
     lengths = experiment.evaluated
-    scores = by_length(
-        experiment.net, experiment.task.unseen(), experiment.positions, lengths, **asked
-    )
+    scores = by_length(experiment.net, experiment.tested, experiment.positions, lengths, **asked)
     rows = [_row(config, experiment, found) for found in scores]
     count = config.trainer.max_steps * config.trainer.accumulate_grad_batches
     seen = seen_in_training(batches(config, experiment), count, lengths=lengths, **asked)

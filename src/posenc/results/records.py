@@ -41,7 +41,7 @@ EVALUATION_KEYS = ("eval", "length.test", "positions.at_eval", "positions.draws"
 
 NEUTRAL_KEYS = (
     "logger", "threads", "outputs", "overwrite", "checkpoint", "data.workers",
-    "trainer.log_every_n_steps", "trainer.enable_progress_bar",
+    "trainer.log_every_n_steps", "trainer.enable_progress_bar", "task.path",
 )  # fmt: skip
 """Keys that change neither the trained weights nor the rows."""
 

@@ -1,7 +1,7 @@
 """The contract of a task: sequences to answer, and all that is needed to trust the answers."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 import torch
@@ -54,9 +54,10 @@ class Sample(NamedTuple):
     """(n,A) bool, those of the scored tokens that metrics look at, where others are a matter of
     luck; None where they look at all."""
 
-    def rows(self, part: slice) -> "Sample":
+    def rows(self, part: slice | Tensor) -> "Sample":
         """Some of the problems."""
-        return self._each(lambda field: field if len(field) == 1 else field[part])
+        rows = len(self.prompt)
+        return self._each(lambda field: field[part] if len(field) == rows else field)
 
     def to(self, device: torch.device) -> "Sample":
         """The problems on a device."""
@@ -150,8 +151,9 @@ class Task(ABC):
         """One problem of this length, of the shape that has the most tokens."""
         return self.sample(1, length, torch.Generator())
 
-    def unseen(self) -> "Task":
-        """The task that a network is tested on: this one, unless problems are held out."""
+    def unseen(self, trained: Collection[int]) -> "Task":
+        """What a network is tested on that was trained at these lengths: the task itself, unless
+        it holds problems out."""
         return self
 
     def pose(self, prompt: list[int]) -> Sample:

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from posenc.errors import ConfigError
-from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.strings import arrangement_chance, distinct, numbered, rearrange
+from posenc.tasks.base import Chance
+from posenc.tasks.picking import Picking
+from posenc.tasks.strings import distinct
 
 
-class Copy(Task):
+class Copy(Picking):
     """n symbols in, the same n symbols out; length counts the symbols of the prompt.
 
         prompt  7 42 7 0
@@ -23,7 +24,7 @@ class Copy(Task):
     def __init__(self, *, symbols: int = 100, unique: bool = False) -> None:
         if unique not in (True, False):
             raise ConfigError(f"task.unique={unique}: must be true or false")
-        self.vocabulary = numbered(symbols)
+        super().__init__(symbols=symbols)
         self.unique = unique
 
     def lengths(self, low: int, high: int) -> list[int]:
@@ -31,24 +32,15 @@ class Copy(Task):
         self._check_symbols(high)
         return super().lengths(low, high)
 
-    def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
+    def draw(self, n: int, length: int, generator: torch.Generator) -> Tensor:
         """Raises ConfigError where there are fewer unique symbols than places."""
         self._check_symbols(length)
-        symbols = len(self.vocabulary)
         if self.unique:
-            prompt = distinct(n, length, symbols, generator)
-        else:
-            prompt = torch.randint(symbols, (n, length), generator=generator)
-        return self.marked(Sample(prompt, prompt.clone()))
+            return distinct(n, length, self.symbols, generator)
+        return super().draw(n, length, generator)
 
-    def marked(self, sample: Sample) -> Sample:
-        """Couples symbol t = 1, 2, ... of the prompt and of the answer by the id 1 + t; `?` has 1.
-
-        Cho et al. 2024, arXiv:2405.20671.
-        """
-        ids = torch.arange(2, sample.prompt.shape[1] + 2)
-        coupled = torch.cat([ids, ids.new_ones(1), ids])
-        return sample._replace(coordinates=coupled[None, :, None])
+    def source(self, length: int) -> Tensor:
+        return torch.arange(length)
 
     def solve(self, prompt: list[int]) -> list[int]:
         return list(prompt)
@@ -57,15 +49,12 @@ class Copy(Task):
         """One of the n! orders where symbols are unique, else see `arrangement_chance`."""
         if self.unique:
             return Chance(1 / math.factorial(length), 1 / length)
-        return arrangement_chance(length, len(self.vocabulary))
+        return super().chance(length)
 
     def _check_symbols(self, length: int) -> None:
-        symbols = len(self.vocabulary)
-        if self.unique and length > symbols:
+        if self.unique and length > self.symbols:
             raise ConfigError(
-                f"task.symbols={symbols}: too few for {length} unique symbols; set task.symbols="
-                f"{length} or more, length.test={symbols} or less, or task.unique=false"
+                f"task.symbols={self.symbols}: too few for {length} unique symbols; set "
+                f"task.symbols={length} or more, length.test={self.symbols} or less, or "
+                "task.unique=false"
             )
-
-    def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
-        return rearrange(prompt, generator)

@@ -19,18 +19,22 @@ class RepeatToken(Task):
     """
 
     order_matters = False
+    times = 1
+    """Answer tokens for each token of the prompt."""
 
     def __init__(self, *, symbols: int = 100) -> None:
         self.vocabulary = numbered(symbols)
 
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
-        symbol = torch.randint(len(self.vocabulary), (n, 1), generator=generator)
-        return Sample(symbol.repeat(1, length), symbol.repeat(1, length))
+        symbol = torch.randint(
+            len(self.vocabulary), (n, 1), generator=generator, device=generator.device
+        )
+        return Sample(symbol.repeat(1, length), symbol.repeat(1, self.times * length))
 
     def solve(self, prompt: list[int]) -> list[int]:
         if len(set(prompt)) != 1:
             raise ValueError("the prompt is not one token, repeated")
-        return [prompt[0] for _ in prompt]
+        return [prompt[0] for _ in range(self.times * len(prompt))]
 
     def chance(self, length: int) -> Chance:
         """From the length alone every symbol is as likely, and all tokens are right or none."""

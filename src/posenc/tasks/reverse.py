@@ -3,11 +3,10 @@
 import torch
 from torch import Tensor
 
-from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.strings import arrangement_chance, numbered, rearrange
+from posenc.tasks.picking import Picking, backwards
 
 
-class Reverse(Task):
+class Reverse(Picking):
     """n symbols in, the same n symbols out, backwards; length counts the symbols of the prompt.
 
         prompt  0 0 1 0 1
@@ -18,28 +17,13 @@ class Reverse(Task):
     """
 
     def __init__(self, *, symbols: int = 2) -> None:
-        self.vocabulary = numbered(symbols)
+        super().__init__(symbols=symbols)
 
-    def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
-        prompt = torch.randint(len(self.vocabulary), (n, length), generator=generator)
-        return self.marked(Sample(prompt, prompt.flip(1)))
+    def source(self, length: int) -> Tensor:
+        return backwards(length)
 
-    def marked(self, sample: Sample) -> Sample:
-        """Couples symbol t = 1, 2, ... of the prompt with its mirror image by the id t; `?` has one
-        more than the last.
-
-        The code of Cho et al. 2024, arXiv:2405.20671.
-        """
-        ids = torch.arange(1, sample.prompt.shape[1] + 2)
-        coupled = torch.cat([ids, ids[:-1].flip(0)])
-        return sample._replace(coordinates=coupled[None, :, None])
+    def ids(self, length: int) -> Tensor:
+        return torch.arange(1, length + 2)
 
     def solve(self, prompt: list[int]) -> list[int]:
         return prompt[::-1]
-
-    def chance(self, length: int) -> Chance:
-        """See `arrangement_chance`: a bag tells the tokens of the answer but not their order."""
-        return arrangement_chance(length, len(self.vocabulary))
-
-    def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
-        return rearrange(prompt, generator)

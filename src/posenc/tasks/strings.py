@@ -9,16 +9,27 @@ from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Vocabulary
 
 
-def numbered(symbols: int) -> Vocabulary:
-    """Symbols named 0, 1, 2, ... Raises ConfigError unless there are at least two."""
-    if not isinstance(symbols, int) or symbols < 2:
-        raise ConfigError(f"task.symbols={symbols}: must be a whole number, at least 2")
-    return Vocabulary([str(symbol) for symbol in range(symbols)])
+def numbered(symbols: int, *signs: str) -> Vocabulary:
+    """Symbols named 0, 1, 2, ..., then the signs. Raises ConfigError unless there are two or more.
+
+    Symbols, that is: any number of signs will do.
+    """
+    check_whole("task.symbols", symbols, 2)
+    return Vocabulary([*map(str, range(symbols)), *signs])
+
+
+def check_whole(key: str, value: int, low: int, high: int | None = None) -> int:
+    """Returns `value`; raises ConfigError unless it is a whole number from `low` to `high`."""
+    if not isinstance(value, int) or value < low or (high is not None and value > high):
+        range_ = f", at least {low}" if high is None else f" from {low} to {high}"
+        raise ConfigError(f"{key}={value}: must be a whole number{range_}")
+    return value
 
 
 def distinct(rows: int, count: int, below: int, generator: torch.Generator) -> Tensor:
     """(rows, count) int64: in every row different numbers from 0..below-1, in random order."""
-    return torch.rand(rows, below, generator=generator).argsort(1)[:, :count]
+    noise = torch.rand(rows, below, generator=generator, device=generator.device)
+    return noise.argsort(1)[:, :count]
 
 
 def shuffled(prompts: Tensor, kinds: Tensor, generator: torch.Generator) -> Tensor:
@@ -27,7 +38,7 @@ def shuffled(prompts: Tensor, kinds: Tensor, generator: torch.Generator) -> Tens
     With as many kinds as places nothing moves; with one kind every order is as likely.
     """
     kinds = kinds.expand_as(prompts)
-    noise = torch.rand(prompts.shape, generator=generator)
+    noise = torch.rand(prompts.shape, generator=generator, device=generator.device)
     source = (kinds + noise * 0.999).argsort(dim=1)
     target = kinds.argsort(dim=1, stable=True)
     return torch.empty_like(prompts).scatter_(1, target, prompts.gather(1, source))
@@ -39,15 +50,22 @@ def ended(tokens: Tensor, sizes: Tensor, end: int) -> tuple[Tensor, Tensor]:
     Of each row the first tokens stay, as many as its size says, and then comes `end`, scored too;
     what follows is 0 and not scored. A row that fills its A places has no end.
     """
-    place, size = torch.arange(tokens.shape[1]), sizes[:, None]
+    place, size = torch.arange(tokens.shape[1], device=tokens.device), sizes[:, None]
     answer = tokens.where(place < size, 0).where(place != size, end)
     return answer, place <= size
 
 
 def rearrange(prompt: Tensor, generator: torch.Generator) -> Tensor:
     """(P,) -> (P,): the same tokens in a random order, another one wherever there is another."""
-    shuffled = prompt[torch.randperm(len(prompt), generator=generator)]
-    return prompt.roll(1) if torch.equal(shuffled, prompt) else shuffled
+    order = torch.randperm(len(prompt), generator=generator, device=generator.device)
+    return prompt.roll(1) if torch.equal(prompt[order], prompt) else prompt[order]
+
+
+def symbol_chance(length: int, symbols: int) -> Chance:
+    """Chance of an answer that is one of n prompt tokens, each drawn from V symbols, at a place
+    that the bag does not tell: the most frequent symbol is the best guess."""
+    share = _largest_count(length, symbols) / length
+    return Chance(share, share)
 
 
 def arrangement_chance(length: int, symbols: int) -> Chance:
@@ -59,7 +77,7 @@ def arrangement_chance(length: int, symbols: int) -> Chance:
     in the bag, so the best guess for tokens repeats the most frequent symbol.
     """
     bags = math.comb(length + symbols - 1, length)
-    return Chance(bags / symbols**length, _largest_count(length, symbols) / length)
+    return Chance(bags / symbols**length, symbol_chance(length, symbols).token)
 
 
 def _largest_count(length: int, symbols: int) -> float:

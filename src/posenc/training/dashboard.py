@@ -85,7 +85,7 @@ def _text_and_pictures(
     experiment: Experiment, seed: int
 ) -> tuple[str, dict[str, NDArray[np.uint8]]]:
     """Some problems with the answers given, and pictures by tag."""
-    net, task = experiment.net.cpu().eval(), experiment.task.unseen()
+    net, task = experiment.net.cpu().eval(), experiment.tested
     fitting = longest_fitting(task, POSITIONS, causal=net.shape.causal)
     shown = min(fitting, max(experiment.evaluated))  # further on a table may have no rows
     drawn = encoding_pictures(net.encoding, text_ids(experiment, shown, seed=seed))

@@ -17,7 +17,7 @@ def seen_in_training(
     """
     tested: dict[int, list[bytes]] = {}
     for length in set(lengths) & set(batches.lengths):
-        asked = problems(batches.task.unseen(), length, samples, seed)
+        asked = problems(batches.task.unseen(batches.lengths), length, samples, seed)
         tested[length] = [row for sample in asked for row in _rows(sample)]
     unmet = {length: set(rows) for length, rows in tested.items()}
     for number in range(count):

@@ -1,0 +1,79 @@
+"""What tasks share that put out symbols of the prompt, at places that the length alone decides."""
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor
+from torch.nn.functional import pad
+
+from posenc.tasks.base import Chance, Sample, Task
+from posenc.tasks.strings import arrangement_chance, numbered, rearrange
+
+NEXT = "[NEXT]"
+"""Parts two strings of one answer."""
+
+
+class Picking(Task):
+    """n symbols in, symbols of the prompt out; `source` says which, and where [NEXT] stands."""
+
+    separated = False
+    """Whether answers hold [NEXT], a symbol of its own that no prompt holds."""
+
+    def __init__(self, *, symbols: int) -> None:
+        self.vocabulary = numbered(symbols, *[NEXT] * self.separated)
+        self.symbols = self.next = symbols
+
+    @abstractmethod
+    def source(self, length: int) -> Tensor:
+        """(A,) int64: of each answer token its place in the prompt, from 0; n stands for [NEXT]."""
+
+    def ids(self, length: int) -> Tensor:
+        """(n+1,) int64: by which id each symbol of the prompt is coupled, and last that of `?`."""
+        return torch.cat([torch.arange(2, length + 2), torch.ones(1, dtype=torch.int64)])
+
+    def draw(self, n: int, length: int, generator: torch.Generator) -> Tensor:
+        """(n,P) prompts: symbols are independent and uniform."""
+        return torch.randint(
+            self.symbols, (n, length), generator=generator, device=generator.device
+        )
+
+    def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
+        prompt = self.draw(n, length, generator)
+        source = self.source(length).to(prompt.device)
+        return self.marked(Sample(prompt, pad(prompt, (0, 1), value=self.next)[:, source]))
+
+    def marked(self, sample: Sample) -> Sample:
+        """Couples every answer token with the symbol of the prompt that it repeats.
+
+        `?` has an id that no symbol has, and [NEXT], which comes before a string as `?` does, has
+        that of `?`. Of a string put out forwards, symbol t = 1, 2, ... has the id 1 + t and `?`
+        has 1; of one put out backwards, t, and `?` one more than the last. Both follow Cho et al.
+        2024, arXiv:2405.20671.
+        """
+        length = sample.prompt.shape[1]
+        ids = self.ids(length)
+        coupled = torch.cat([ids, ids[self.source(length)]])
+        return sample._replace(coordinates=coupled[None, :, None].to(sample.prompt.device))
+
+    def without_next(self, prompt: list[int]) -> list[int]:
+        """The prompt; raises ValueError where it holds [NEXT]."""
+        if self.separated and self.next in prompt:
+            raise ValueError(f"the prompt holds {NEXT}, which answers alone do")
+        return prompt
+
+    def chance(self, length: int) -> Chance:
+        """See `arrangement_chance`: a bag tells the symbols that are put out but not their order.
+
+        Where [NEXT] stands is known.
+        """
+        exact, symbol = arrangement_chance(length, self.symbols)
+        known = (self.source(length) == length).double().mean().item()
+        return Chance(exact, symbol + (1 - symbol) * known)
+
+    def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
+        return rearrange(prompt, generator)
+
+
+def backwards(length: int) -> Tensor:
+    """(n,) int64: n-1 down to 0."""
+    return torch.arange(length).flip(0)
