@@ -24,8 +24,10 @@ def main(given: list[str]) -> None:
     config, folder = reopen(own["run"], changes)
 
     import torch  # after the arguments are known to be right
+    from rich.console import Console
 
     from posenc.building import build
+    from posenc.results.details import print_details
     from posenc.results.terminal import print_run
     from posenc.scoring import evaluate
 
@@ -34,6 +36,7 @@ def main(given: list[str]) -> None:
         rows, seen = evaluate(config, build(config), folder)
     moved = not folder.path.is_relative_to(config.outputs)
     outputs = folder.path if moved else Path(config.outputs)
+    print_details(folder.path, folder.rows_name(asdict(config)), Console(highlight=False))
     print_run(rows, folder=folder.path, outputs=outputs, seen=seen)
     print(f"rows        {folder.path / folder.rows_name(asdict(config))}")
 

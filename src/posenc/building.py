@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -58,7 +59,11 @@ def build(config: Config) -> Experiment:
     evaluated = sorted(set(config.eval.lengths or evaluation_lengths(tested, *span)))
     probed = sorted(set(config.eval.probe_lengths or probe_lengths(tested, *span)))
     longest_trained = _longest(task, trained, causal=config.model.causal)
-    longest_tested = _longest(tested, evaluated, causal=config.model.causal)
+    grid = [tested, *(tested.sized(second) for second in config.eval.second or [])]
+    causal = config.model.causal
+    longest_tested = max(
+        (_longest(each, evaluated, causal=causal) for each in grid), key=attrgetter("tokens")
+    )
     tied = {
         "threshold": longest_trained.tokens,
         "trained_length": longest_trained.tokens,
@@ -72,8 +77,8 @@ def build(config: Config) -> Experiment:
         evaluated=evaluated,
         probed=probed,
     )
-    longest_seen = _longest(tested, evaluated + probed, causal=config.model.causal)
-    experiment.check_room(longest_seen, longest_trained)
+    for each in grid:
+        experiment.check_room(_longest(each, evaluated + probed, causal=causal), longest_trained)
     return experiment
 
 

@@ -58,6 +58,27 @@ def by_length(
         net.train(was_training)
 
 
+def bits_by_place(
+    net: Transformer, task: Task, positions: Positions, length: int, *, samples: int, seed: int
+) -> dict[int, float]:
+    """Place of an answer -> mean bits a token, on the problems that `by_length` asks."""
+    was_training = net.training
+    net.eval()
+    nats, asked = torch.zeros((), dtype=torch.float64), torch.zeros((), dtype=torch.int64)
+    try:
+        with torch.inference_mode():
+            for logits, part in _answered(net, task, positions, length, samples, seed):
+                chosen = logits.double().log_softmax(dim=-1).gather(2, part.answer[..., None])
+                loss = -chosen[..., 0]
+                scored = torch.ones_like(loss) if part.scored is None else part.scored
+                nats = nats + (loss * scored).sum(dim=0).cpu()
+                asked = asked + scored.sum(dim=0).cpu()
+    finally:
+        net.train(was_training)
+    places = asked.nonzero().flatten().tolist()
+    return {place: (nats[place] / asked[place]).item() / math.log(2) for place in places}
+
+
 def problems(task: Task, length: int, samples: int, seed: int) -> Iterator[Sample]:
     """What is asked at a length: all at once, or in pieces where a piece has a shape of its own."""
     if not task.varied:

@@ -17,6 +17,7 @@ from posenc.checkpoint import load_weights, read_checkpoint
 from posenc.experiment import Experiment
 from posenc.recording import circumstances, kept_log, kept_status
 from posenc.results import statistics
+from posenc.results.details import print_details, read_details
 from posenc.results.records import RunFolder, evaluation_hash, identity
 from posenc.results.terminal import print_run
 from posenc.schema import Config
@@ -177,6 +178,7 @@ def _print(config: Config, folder: RunFolder, rows: list[Row], seen: dict[int, f
     """The result, into train.log and to whoever watches."""
     with (folder.path / "train.log").open("a", encoding="utf-8") as log:
         for console in (Console(file=log, width=100), Console(highlight=False)):
+            print_details(folder.path, folder.rows_name(asdict(config)), console)
             print_run(
                 rows,
                 folder=folder.path,
@@ -200,6 +202,7 @@ def _publish(config: Config, experiment: Experiment, folder: RunFolder, log: Eve
         log,
         experiment,
         rows,
+        bits=read_details(folder.path, "bits", "lengths.csv"),
         settings={
             **identity(asdict(config)),
             "lr": config.optimizer.lr,

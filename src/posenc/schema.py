@@ -218,6 +218,8 @@ def _refuse_impossible(config: Config) -> None:
         raise ConfigError(
             f"length.test={length.test}: must be at least length.train={length.train}"
         )
+    if config.eval.second == [] or min(config.eval.second or [1]) < 1:
+        raise ConfigError(f"eval.second={config.eval.second}: name sizes from 1 on, or null")
     for key in ("lengths", "probe_lengths"):
         lengths = getattr(config.eval, key)
         if lengths == []:

@@ -5,10 +5,12 @@ from typing import Any
 
 from posenc.building import batches
 from posenc.checkpoint import load_weights, read_checkpoint
-from posenc.evaluation import LengthScore, by_length
+from posenc.evaluation import LengthScore, bits_by_place, by_length
 from posenc.experiment import Experiment
+from posenc.results.details import write_details
 from posenc.results.records import RunFolder, identity
 from posenc.schema import Config
+from posenc.tasks.base import Task
 from posenc.training.overlap import seen_in_training
 
 Row = dict[str, Any]
@@ -35,7 +37,10 @@ def score(config: Config, experiment: Experiment, folder: RunFolder, name: str) 
     asked = {"samples": config.eval.samples, "seed": config.eval.seed}
     lengths = experiment.evaluated
     scores = by_length(experiment.net, experiment.tested, experiment.positions, lengths, **asked)
-    rows = [_row(config, experiment, found) for found in scores]
+    rows = [_row(config, experiment, experiment.tested, found) for found in scores]
+    for kind, table in (("grid", _grid), ("bits", _bits)):
+        if details := table(config, experiment, asked):
+            write_details(folder, kind, name, details)
     count = config.trainer.max_steps * config.trainer.accumulate_grad_batches
     seen = seen_in_training(batches(config, experiment), count, lengths=lengths, **asked)
     folder.write_seen_in_training(name, seen)
@@ -43,8 +48,39 @@ def score(config: Config, experiment: Experiment, folder: RunFolder, name: str) 
     return rows
 
 
-def _row(config: Config, experiment: Experiment, found: LengthScore) -> Row:
-    chance = experiment.task.chance(found.length)
+def _grid(config: Config, experiment: Experiment, asked: dict[str, int]) -> list[Row]:
+    """Every length with every second size that `eval.second` names."""
+    rows = []
+    for second in config.eval.second or []:
+        task = experiment.tested.sized(second)
+        scores = by_length(
+            experiment.net, task, experiment.positions, experiment.evaluated, **asked
+        )
+        rows += [{**_row(config, experiment, task, found), "second": second} for found in scores]
+    return rows
+
+
+def _bits(config: Config, experiment: Experiment, asked: dict[str, int]) -> list[Row]:
+    """Every place of the longest problems, where the task is a law and not a question."""
+    task, length = experiment.tested, experiment.evaluated[-1]
+    if task.floor(0) is None:
+        return []
+    found = bits_by_place(experiment.net, task, experiment.positions, length, **asked)
+    common = {
+        **identity(asdict(config)),
+        "train_max": config.length.train,
+        "length": length,
+        "n": config.eval.samples,
+        "eval_seed": config.eval.seed,
+    }
+    return [
+        {**common, "place": place, "bits": bits, "best": task.floor(place)}
+        for place, bits in found.items()
+    ]
+
+
+def _row(config: Config, experiment: Experiment, task: Task, found: LengthScore) -> Row:
+    chance = task.chance(found.length)
     return {
         **identity(asdict(config)),
         "train_max": config.length.train,

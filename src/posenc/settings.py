@@ -52,6 +52,7 @@ class Trainer:
 class Eval:
     samples: int
     lengths: list[int] | None
+    second: list[int] | None
     seed: int
     probe_every: int
     probe_lengths: list[int] | None

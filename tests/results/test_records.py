@@ -22,7 +22,7 @@ Settings = dict[str, Any]
 ASKED_AFTERWARDS = ("eval.", "length.test", "positions.at_eval", "positions.draws")
 NO_TRACE = (
     "logger.", "threads", "outputs", "overwrite", "checkpoint.", "data.workers",
-    "trainer.log_every_n_steps", "trainer.enable_progress_bar",
+    "trainer.log_every_n_steps", "trainer.enable_progress_bar", "task.path",
 )  # fmt: skip
 
 
@@ -101,7 +101,7 @@ def test_fingerprint_is_that_of_the_configuration_whatever_the_seed_and_the_orde
 def test_evaluation_hash_changes_with_what_is_asked_alone():
     own = evaluation_hash(GIVEN)
     changing = {key for key, variant in variants(GIVEN).items() if evaluation_hash(variant) != own}
-    asked = {"eval.samples", "eval.lengths", "eval.seed", *ASKED_AFTERWARDS[1:]}
+    asked = {"eval.samples", "eval.lengths", "eval.second", "eval.seed", *ASKED_AFTERWARDS[1:]}
     assert changing == asked
     scaled = composed("encoding=yarn")
     factors = [None, 2.0, 3.0]

@@ -16,7 +16,7 @@ import io
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -94,6 +94,17 @@ def identity(settings: Settings) -> Settings:
 def leaf(settings: Settings) -> str:
     """The name of the run folder itself, which stays with it wherever it is moved."""
     return f"seed{settings['seed']}-{fingerprint(settings)}"
+
+
+def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows with these keys as CSV; true and false are written small."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        booleans = {key: str(row[key]).lower() for key in row if isinstance(row[key], bool)}
+        writer.writerow({**row, **booleans})
+    return text.getvalue()
 
 
 def put_in_place(unfinished: Path, path: Path) -> None:
@@ -195,11 +206,7 @@ class RunFolder:
 
     def write_rows(self, name: str, rows: list[Settings]) -> None:
         """Writes rows with the keys COLUMNS as CSV."""
-        text = io.StringIO()
-        writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows({**row, "in_range": str(row["in_range"]).lower()} for row in rows)
-        self.write(name, text.getvalue())
+        self.write(name, csv_text(COLUMNS, rows))
 
     def read_rows(self, name: str) -> list[Settings]:
         """The rows of a CSV written by `write_rows`; no rows where it does not exist.

@@ -156,6 +156,20 @@ class Task(ABC):
         it holds problems out."""
         return self
 
+    def sized(self, second: int) -> "Task":
+        """The task with a second size of its problems fixed, as the digits of a second number.
+
+        Raises ConfigError where they have none.
+        """
+        raise ConfigError(f"eval.second=[{second}]: problems of this task have one size only")
+
+    def floor(self, place: int) -> float | None:
+        """Bits that the best predictor needs, on average, for the answer at prompt token `place`.
+
+        None where prompts settle their answers.
+        """
+        return None
+
     def pose(self, prompt: list[int]) -> Sample:
         """The problem that has this prompt, as `sample` would give it.
 

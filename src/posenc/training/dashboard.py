@@ -15,6 +15,7 @@ from torch import Tensor
 from posenc.experiment import Experiment
 from posenc.model.decoding import decode
 from posenc.model.layout import arrange, slots
+from posenc.results.details import MEASURED
 from posenc.results.figures import png
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Vocabulary
@@ -60,11 +61,13 @@ def publish(
     experiment: Experiment,
     rows: Sequence[Mapping[str, Any]],
     *,
+    bits: Sequence[Mapping[str, Any]],
     settings: Mapping[str, Any],
     final: Mapping[str, float],
     seed: int,
 ) -> None:
-    """Length curves from rows of lengths.csv, samples, pictures, and settings with final metrics.
+    """Length curves from rows of lengths.csv, curves by place from those of bits.csv, samples,
+    pictures, and settings with final metrics.
 
     Everything is drawn first and written together, so that a crash leaves all of it or nothing.
     """
@@ -74,6 +77,9 @@ def publish(
         log.log_metrics(
             {f"length_generalization/{name}": value for name, value in curve.items()}, row["length"]
         )
+    for row in bits:
+        curve = {f"by_place/{name}": float(row[name]) for name in MEASURED}
+        log.log_metrics(curve, int(row["place"]))
     log.experiment.add_text("samples", text)
     for tag, pixels in pictures.items():
         log.experiment.add_image(tag, pixels, dataformats="HWC")
