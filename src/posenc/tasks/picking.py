@@ -74,6 +74,6 @@ class Picking(Task):
         return rearrange(prompt, generator)
 
 
-def backwards(length: int) -> Tensor:
-    """(n,) int64: n-1 down to 0."""
-    return torch.arange(length).flip(0)
+def parted(first: Tensor, second: Tensor) -> Tensor:
+    """(n,), (n,) -> (2n+1,): two strings of n places each, and [NEXT] between them."""
+    return torch.cat([first, torch.tensor([len(first)]), second])

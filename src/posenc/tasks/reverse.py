@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from posenc.tasks.picking import Picking, backwards
+from posenc.tasks.picking import Picking
 
 
 class Reverse(Picking):
@@ -20,7 +20,7 @@ class Reverse(Picking):
         super().__init__(symbols=symbols)
 
     def source(self, length: int) -> Tensor:
-        return backwards(length)
+        return torch.arange(length).flip(0)
 
     def ids(self, length: int) -> Tensor:
         return torch.arange(1, length + 2)
