@@ -1,6 +1,7 @@
 """The closed forms of chance against guessers that try out every arrangement or every prompt."""
 
 from collections import Counter
+from contextlib import suppress
 from functools import cache
 from itertools import permutations, product
 from math import comb, isclose, sqrt
@@ -9,13 +10,26 @@ from statistics import fmean, pstdev
 import pytest
 
 from posenc.seeding import generator
+from posenc.tasks.back_k import BackK
 from posenc.tasks.base import Task
 from posenc.tasks.bucket_sort import BucketSort
 from posenc.tasks.copy import Copy
+from posenc.tasks.copy_twice import CopyTwice
+from posenc.tasks.cycle_navigation import CycleNavigation
+from posenc.tasks.duplicate_string import DuplicateString
 from posenc.tasks.even_pairs import EvenPairs
+from posenc.tasks.first_of_two import FirstOfTwo
+from posenc.tasks.kth_token import KthToken
+from posenc.tasks.missing_duplicate import MissingDuplicate
+from posenc.tasks.odds_first import OddsFirst
 from posenc.tasks.parity import Parity
 from posenc.tasks.repeat_token import RepeatToken
+from posenc.tasks.repeat_twice import RepeatTwice
+from posenc.tasks.replace_token import ReplaceToken
 from posenc.tasks.reverse import Reverse
+from posenc.tasks.reverse_then_copy import ReverseThenCopy
+from posenc.tasks.reverse_twice import ReverseTwice
+from posenc.tasks.shift import Shift
 
 BOUND = 3  # standard errors
 ROWS = 10_000
@@ -32,17 +46,41 @@ TASKS = {
     "bucket_sort-5": (BucketSort(), [1, 2, 3, 5]),
     "bucket_sort-3": (BucketSort(symbols=3), [1, 2, 4, 8]),
     "repeat_token": (RepeatToken(symbols=4), [1, 2, 5]),
+    "repeat_twice": (RepeatTwice(symbols=3), [1, 4]),
+    "replace_token": (ReplaceToken(symbols=3), [1, 2, 4]),
+    "copy_twice": (CopyTwice(symbols=2), [1, 2, 6]),
+    "reverse_twice": (ReverseTwice(symbols=3), [1, 2, 4]),
+    "reverse_then_copy": (ReverseThenCopy(symbols=3), [1, 2, 4]),
+    "duplicate_string": (DuplicateString(), [1, 2, 7]),
+    "odds_first": (OddsFirst(), [1, 2, 3, 7]),
+    "odds_first-even": (OddsFirst(first="even"), [6]),
+    "shift": (Shift(symbols=3), [1, 2, 3, 5]),
+    "back_k": (BackK(symbols=3), [3, 4, 6]),
+    "kth_token-9": (KthToken(symbols=3, largest=9), [1, 2, 3]),
+    "kth_token-10": (KthToken(symbols=2, largest=10), [1, 2]),
+    "first_of_two": (FirstOfTwo(fillers=2), [2, 3, 6]),
+    "first_of_two-3": (FirstOfTwo(marked=3, fillers=1), [2, 3, 5]),
+    "cycle_navigation": (CycleNavigation(), [1, 2, 5]),
+    "missing_duplicate": (MissingDuplicate(), [2, 3, 6, 7]),
 }
 
 
 def legal_prompts(task: Task, length: int) -> list[tuple[int, ...]]:
     """Every prompt of this length; in all these tasks each is as likely as any other."""
-    every = product(range(len(task.vocabulary)), repeat=length)
-    if isinstance(task, RepeatToken):
-        return [prompt for prompt in every if len(set(prompt)) == 1]
+    tokens = task.largest(length).prompt.shape[1]
+    every = product(range(len(task.vocabulary)), repeat=tokens)
     if isinstance(task, Copy) and task.unique:
         return [prompt for prompt in every if len(set(prompt)) == length]
-    return list(every)
+    return solvable(task, every)
+
+
+def solvable(task: Task, prompts) -> list[tuple[int, ...]]:
+    found = []
+    for prompt in prompts:
+        with suppress(ValueError):
+            task.solve(list(prompt))
+            found.append(prompt)
+    return found
 
 
 def best_guess(task: Task, prompts) -> tuple[list[int], list[int]]:
@@ -81,7 +119,7 @@ def guesser(task: Task, length: int):
 
     @cache
     def of_bag(bag):
-        return best_guess(task, set(permutations(bag)))
+        return best_guess(task, solvable(task, set(permutations(bag))))
 
     return lambda prompt: of_bag(tuple(sorted(prompt)))
 
@@ -141,6 +179,8 @@ def test_published_figures():
     assert even_pairs == pytest.approx([1, 1, 0.75, 0.625, 0.625, 0.555, 0.525, 0.512], abs=6e-4)
     bucket_sort = [BucketSort().chance(length).token for length in (5, 10, 20, 100)]
     assert bucket_sort == pytest.approx([0.50, 0.60, 0.69, 0.86], abs=6e-3)
+    cycle = [CycleNavigation().chance(length).token for length in (1, 5, 10)]
+    assert cycle == pytest.approx([1 / 3, 0.218, 0.2], abs=1e-3)
 
 
 @pytest.mark.parametrize(("task", "lengths"), TASKS.values(), ids=TASKS)
