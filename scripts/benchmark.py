@@ -2,9 +2,12 @@
 
     python scripts/benchmark.py [--steps 500] [--rounds 5] [key=value ...]
     python scripts/benchmark.py --encodings [--steps 20] [--rounds 15] [--out DIR] [key=value ...]
+    python scripts/benchmark.py --tasks [--steps 20] [--rounds 5] [--out DIR] [key=value ...]
 
 The second compares bare loops instead, every encoding's with that of `none`, on texts of 64 tokens,
-and writes steps.csv into DIR; those defined for decoders alone are compared with a decoder.
+and writes steps.csv into DIR; those defined for decoders alone are compared with a decoder. The
+third measures what drawing a batch of each task takes of a bare loop's step, at the longest trained
+length, and writes batches.csv.
 
 What is compared runs in turn in one process, and each round gives one ratio. A round of all
 encodings takes a while, in which a busy machine changes pace: trust the median, not a round. The
@@ -34,7 +37,7 @@ from posenc.console import forgiving_output
 from posenc.errors import ConfigError
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange, slots
-from posenc.portrait import decoder_only
+from posenc.portrait import model_for
 from posenc.results.records import RunFolder
 from posenc.run import train
 from posenc.schema import CONFIGS, Config, load
@@ -115,6 +118,54 @@ def against_none(configs: Sequence[Config], rounds: int) -> list[list[str]]:
     return rows
 
 
+def batches_of(configs: Sequence[Config], rounds: int) -> list[list[str]]:
+    """Prints how long drawing a batch of each task takes, and its share of a step; -> rows."""
+    rows = []
+    for config in configs:
+        data = batches(config, build(config))
+        costs, shares = [], []
+        for number in range(rounds + 1):
+            started = time.perf_counter()
+            for step in range(config.trainer.max_steps):
+                data[step]
+            cost = (time.perf_counter() - started) / config.trainer.max_steps
+            speed = bare(config)
+            if number:
+                costs.append(1e6 * cost)
+                shares.append(cost * speed)
+        name, length = str(config.task["name"]), data.lengths[-1]
+        cost, share = statistics.median(costs), statistics.median(shares)
+        spread = f"({min(shares):.1%} to {max(shares):.1%})"
+        print(f"{name:<28}length {length:<4}{cost:6.0f} µs a batch, {share:.1%} of a step {spread}")
+        shown = [f"{cost:.0f}", *(f"{each:.4f}" for each in (share, min(shares), max(shares)))]
+        rows.append([name, str(length), str(rounds), *shown])
+    return rows
+
+
+def every_encoding() -> list[tuple[str, str]]:
+    """The settings of each, `none` first, in both models."""
+    names = [name for name in classes() if name != "none"]
+    pairs = [("encoder", "none"), ("decoder", "none"), *((model_for(name), name) for name in names)]
+    return [(f"model={model}", f"encoding={name}") for model, name in pairs]
+
+
+def every_task() -> list[tuple[str, str]]:
+    """The settings of each."""
+    return [(f"model={model_for(name, 'task')}", f"task={name}") for name in classes("task")]
+
+
+ENCODING_TABLE = (
+    "steps.csv",
+    ("encoding", "model", "rounds", "ratio", "least", "most"),
+    against_none,
+)
+TASK_TABLE = (
+    "batches.csv",
+    ("task", "length", "rounds", "microseconds", "share", "least", "most"),
+    batches_of,
+)
+
+
 def prepare(folder: Path) -> None:
     """Raises ConfigError where nothing can be written, which nobody wants to hear afterwards."""
     try:
@@ -128,13 +179,15 @@ def prepare(folder: Path) -> None:
 def main() -> None:
     """Reads arguments and measures."""
     parser = argparse.ArgumentParser(description="train.py, or every encoding, against a bare loop")
-    parser.add_argument("--encodings", action="store_true", help="compare these, not train.py")
-    parser.add_argument("--steps", type=int, help="of each run; default 500, or 20 an encoding")
-    parser.add_argument("--rounds", type=int, help="default 5, or 15")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="for steps.csv, else only printed")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--encodings", action="store_true", help="compare these, not train.py")
+    kind.add_argument("--tasks", action="store_true", help="what their batches take of a step")
+    parser.add_argument("--steps", type=int, help="of each run; default 500, or 20 of each choice")
+    parser.add_argument("--rounds", type=int, help="default 5, or 15 of encodings")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="for a table, else only printed")
     parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for train.py")
     given = parser.parse_args()
-    steps, rounds = (20, 15) if given.encodings else (500, 5)
+    steps, rounds = (20 if given.encodings or given.tasks else 500), (15 if given.encodings else 5)
     steps = steps if given.steps is None else given.steps
     rounds = rounds if given.rounds is None else given.rounds
     if rounds < 1:
@@ -142,8 +195,8 @@ def main() -> None:
     taken = [each for each in given.overrides if each.startswith(("encoding=", "model="))]
     if given.encodings and taken:
         raise ConfigError(f"{taken[0]}: --encodings goes through all; leave it out")
-    if given.out is not None and not given.encodings:
-        raise ConfigError(f"--out {given.out}: goes with --encodings, as steps.csv does")
+    if given.out is not None and not (given.encodings or given.tasks):
+        raise ConfigError(f"--out {given.out}: goes with --encodings or --tasks")
     fixed = [f"trainer.max_steps={steps}", "eval.samples=16"]
     logging.disable()
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
@@ -152,25 +205,23 @@ def main() -> None:
             return load(compose("train", [*fixed, *own, *given.overrides]))
 
         torch.set_num_threads(configured().threads)
-        if not given.encodings:
+        if given.encodings:
+            configs = [configured(SENTENCES, *own) for own in every_encoding()]
+        elif given.tasks:
+            configs = [configured(*own, "data.curriculum=fixed") for own in every_task()]
+        else:
             against_train(configured(), rounds)
             return
-        names = ["none", *(name for name in classes() if name != "none")]
-        pairs = [("decoder" if decoder_only(name) else "encoder", name) for name in names]
-        configs = [
-            configured(SENTENCES, f"model={model}", f"encoding={name}")
-            for model, name in [*pairs, ("decoder", "none")]
-        ]
-        configs.sort(key=lambda config: config.encoding["name"] != "none")
     if given.out is not None:
         prepare(given.out)
-    rows = against_none(configs, rounds)
+    name, header, measure = ENCODING_TABLE if given.encodings else TASK_TABLE
+    rows = measure(configs, rounds)
     if given.out is not None:
-        with (given.out / "steps.csv").open("w", newline="") as file:
+        with (given.out / name).open("w", newline="") as file:
             table = csv.writer(file, lineterminator="\n")
-            table.writerow(("encoding", "model", "rounds", "ratio", "least", "most"))
+            table.writerow(header)
             table.writerows(rows)
-        print(f"wrote {given.out / 'steps.csv'}")
+        print(f"wrote {given.out / name}")
 
 
 if __name__ == "__main__":

@@ -1,38 +1,60 @@
-"""Writes the tables of README.md and the page of all encodings; run it after adding a choice."""
+"""Writes the tables of README.md and the pages of encodings and tasks; run it after adding one."""
 
 import argparse
 
 from hydra import compose, initialize_config_dir
 
-from posenc.building import build
-from posenc.catalogue import ENCODINGS, classes, document, fill
+from posenc.building import build, make_task
+from posenc.catalogue import ENCODINGS, TASKS, classes, fill, page
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
-from posenc.portrait import decoder_only, facts
-from posenc.results.by_encoding import first_results, training_steps
+from posenc.pages import TaskFacts, encodings_page, tasks_page
+from posenc.portrait import facts, model_for
+from posenc.results.kept import batch_costs, first_results, training_steps
 from posenc.schema import CONFIGS, PROJECT, Config, load
 
+LENGTH = 20
+"""At which chance is shown."""
 
-def configured(name: str) -> Config:
-    """The default task and network with an encoding."""
-    model = "decoder" if decoder_only(name) else "encoder"
+
+def configured(*overrides: str) -> Config:
+    """The defaults, but for these."""
     with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        return load(compose("train", [f"encoding={name}", f"model={model}"]))
+        return load(compose("train", list(overrides)))
 
 
-def main() -> None:
-    """Writes both files."""
-    argparse.ArgumentParser(description=__doc__).parse_args()
-    configs = {name: configured(name) for name in classes()}
+def of_encodings() -> str:
+    """The page of all encodings, on the default task."""
+    configs = {
+        name: configured(f"encoding={name}", f"model={model_for(name)}") for name in classes()
+    }
     (task,) = {config.task["name"] for config in configs.values()}
-    text = document(
+    return encodings_page(
         {name: facts(build(config).net) for name, config in configs.items()},
         first_results(ENCODINGS, task=task),
         training_steps(ENCODINGS),
     )
+
+
+def of_tasks() -> str:
+    """The page of all tasks."""
+    found = {}
+    for name in classes("task"):
+        task = make_task(configured(f"task={name}"))
+        length = task.lengths(1, LENGTH)[-1]
+        found[name] = TaskFacts(length, *task.chance(length), page("task", name).problem)
+    return tasks_page(found, batch_costs(TASKS), length=LENGTH)
+
+
+def main() -> None:
+    """Writes all three files."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    texts = {ENCODINGS / "README.md": of_encodings(), TASKS / "README.md": of_tasks()}
     readme = PROJECT / "README.md"
-    readme.write_text(fill(readme.read_text()))
-    (ENCODINGS / "README.md").write_text(text)
+    texts[readme] = fill(readme.read_text())
+    for file, text in texts.items():
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
-"""Look at an encoding before any training, or ask a finished run.
+"""Look at a task or at an encoding before any training, or ask a finished run.
 
+    python scripts/show.py task=addition
+    python scripts/show.py task=addition task.base=2 positions=abacus model=decoder length=8
     python scripts/show.py encoding=fire
     python scripts/show.py encoding=fire encoding.threshold=50 model=decoder length=200 out=DIR
     python scripts/show.py run=FOLDER prompt="the man bit the old dog"
 
-Without run=, prints what the encoding is, and draws what it does to a text into `out`, unless given
-a folder of these settings below outputs/pictures. The text is the longest problem of the task
-that has no more than `length` tokens, as many as length.test says unless given. Any other key is
-one of train.py. With run=, prints what a trained network answers, how sure it is, and which tokens
-it looked at, for a prompt and for the same tokens in another order.
+With task=, prints problems of one `length`, token by token: position ids as in training, what is
+asked and what of it is scored. With encoding=, prints what the encoding is, and draws what it does
+to a text into `out`, unless given a folder of these settings below outputs/pictures. The text is
+the longest problem of the task that has no more than `length` tokens, as many as length.test says
+unless given. Any other key is one of train.py. With run=, prints what a trained network answers,
+how sure it is, and which tokens it looked at, for a prompt and for the same tokens in another
+order.
 """
 
 import sys
@@ -23,7 +27,7 @@ from posenc.console import forgiving_output
 from posenc.errors import ConfigError
 from posenc.reopen import arguments, reopen
 from posenc.results.records import RunFolder, evaluation_hash
-from posenc.schema import CONFIGS, load
+from posenc.schema import CONFIGS, Config, load
 
 
 def ask(given: Sequence[str]) -> None:
@@ -44,10 +48,7 @@ def ask(given: Sequence[str]) -> None:
 
 def look(given: Sequence[str]) -> None:
     """Shows an encoding."""
-    own = {key: value for key, _, value in (each.partition("=") for each in given)}
-    changes = [each for each in given if each.partition("=")[0] not in ("length", "out")]
-    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
-        config = load(compose("train", changes))
+    own, config = settings_of(given, "length", "out")
     length = own.get("length", str(config.length.test))
     if not length.isdecimal():
         raise ConfigError(f"length={length}: must be a number of tokens")
@@ -61,10 +62,45 @@ def look(given: Sequence[str]) -> None:
     portray(config, length=int(length), folder=folder)
 
 
+def pose(given: Sequence[str]) -> None:
+    """Shows problems of a task."""
+    own, config = settings_of(given, "length")
+
+    from posenc.building import build  # imports torch
+    from posenc.catalogue import page
+    from posenc.problems import show_problems
+
+    experiment, name = build(config), str(config.task["name"])
+    length, some = own.get("length", str(experiment.trained[0])), experiment.trained[:4]
+    if not length.isdecimal() or not experiment.task.lengths(int(length), int(length)):
+        raise ConfigError(f"length={length}: must be a length of {name}, such as {some}")
+    show_problems(
+        experiment,
+        int(length),
+        title=f"task={name}, length {length}, {config.model.name}, "
+        f"positions={config.positions['name']}, seed {config.seed}",
+        text=page("task", name).own,
+        seed=config.seed,
+    )
+
+
+def settings_of(given: Sequence[str], *own: str) -> tuple[dict[str, str], Config]:
+    """Splits key=value arguments into those of the script and the settings that the others make."""
+    found = {key: value for key, _, value in (each.partition("=") for each in given)}
+    changes = [each for each in given if each.partition("=")[0] not in own]
+    with initialize_config_dir(str(CONFIGS), version_base="1.3"):
+        return {key: found[key] for key in own if key in found}, load(compose("train", changes))
+
+
 def main(given: Sequence[str]) -> None:
     """Reads key=value arguments and shows."""
     keys = {argument.partition("=")[0] for argument in given}
-    (ask if keys & {"run", "prompt"} else look)(given)
+    if keys & {"run", "prompt"}:
+        ask(given)
+    elif "task" in keys and "encoding" not in keys:
+        pose(given)
+    else:
+        look(given)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,13 @@ from dataclasses import replace
 import pytest
 from command_line import run
 
-from posenc import catalogue
-from posenc.catalogue import Facts, document, page
+from posenc import pages
+from posenc.catalogue import page
+from posenc.pages import Facts, encodings_page
 
 
 def section(name: str) -> str:
-    return document({name: Facts([], 0, False)}, {}, {}).partition("\n## ")[2]
+    return encodings_page({name: Facts([], 0, False)}, {}, {}).partition("\n## ")[2]
 
 
 def test_a_section_leaves_out_what_a_docstring_does_not_say(
@@ -19,7 +20,7 @@ def test_a_section_leaves_out_what_a_docstring_does_not_say(
     whole = page("encoding", "rope")
     assert section("rope").count("```") == 2
     bare = replace(whole, formula="", beyond="", papers=[])
-    monkeypatch.setattr(catalogue, "page", lambda *_: bare)
+    monkeypatch.setattr(pages, "page", lambda *_: bare)
     assert section("rope") == f"rope\n\n{whole.summary}.\n"
 
 

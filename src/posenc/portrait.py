@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from posenc.building import build, make_task
-from posenc.catalogue import ENCODINGS, Facts, page
+from posenc.catalogue import ENCODINGS, page
 from posenc.encodings.base import Encoding
 from posenc.errors import ConfigError
 from posenc.model.transformer import Transformer
-from posenc.results.by_encoding import training_steps
+from posenc.pages import Facts
 from posenc.results.figures import Picture, png, subtitled
+from posenc.results.kept import training_steps
 from posenc.schema import Config, defaults_of
 from posenc.training.pictures import PICTURES, encoding_pictures, longest_fitting, text_ids
 
@@ -27,10 +28,10 @@ def facts(net: Transformer) -> Facts:
     return Facts(list(hooks), parameters, net.encoding.causal_only)
 
 
-def decoder_only(name: str) -> bool:
-    """Whether an encoding is defined for causal models alone."""
-    module, _, own = defaults_of("encoding", name)["_target_"].rpartition(".")
-    return bool(getattr(import_module(module), own).causal_only)
+def model_for(name: str, group: str = "encoding") -> str:
+    """The encoder, or the decoder where a choice is defined for causal models alone."""
+    module, _, own = defaults_of(group, name)["_target_"].rpartition(".")
+    return "decoder" if getattr(import_module(module), own).causal_only else "encoder"
 
 
 def _hooks(part: Encoding) -> list[str]:

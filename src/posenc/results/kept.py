@@ -1,4 +1,4 @@
-"""What is kept of every encoding: a first result on one task, and how long a step takes."""
+"""What is kept of every encoding and task: a first result, and how long a step takes."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -42,6 +42,17 @@ def training_steps(folder: Path) -> dict[str, float]:
     """From steps.csv, where there is one: the time of a step relative to one without encoding."""
     table = _read(folder / "steps.csv")
     return {} if table is None else dict(table.select("encoding", "ratio").rows())
+
+
+def batch_costs(folder: Path) -> dict[str, tuple[float, float]]:
+    """From batches.csv, where there is one: the microseconds that a batch of a task takes, and
+    its share of the training step that it feeds."""
+    table = _read(folder / "batches.csv")
+    if table is None:
+        return {}
+    return {
+        task: (cost, share) for task, cost, share in table["task", "microseconds", "share"].rows()
+    }
 
 
 def _read(path: Path) -> pl.DataFrame | None:
