@@ -8,6 +8,7 @@ import pytest
 from catalogue import CLASSES
 from command_line import rows, run
 
+from posenc.catalogue import classes
 from posenc.schema import defaults_of
 
 SMALL = ("data.batch_size=2", "model.width=16", "model.heads=2")
@@ -60,3 +61,19 @@ def test_a_mistake_is_one_line_before_anything_is_measured(
     assert ended.err.startswith("error: ")
     assert ended.err.count("\n") == 1
     assert part in ended.err
+
+
+def test_batches_of_every_task_are_measured_beside_a_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging, "disable", lambda: None)
+    few = ("--steps", "1", "--rounds", "1", "--out", str(tmp_path))
+    ended = run("--tasks", *few, *SMALL, script="scripts/benchmark.py")
+    assert ended.code == 0, ended.err
+    table = rows(tmp_path / "batches.csv")
+    assert [row["task"] for row in table] == classes("task")
+    assert all(1 <= int(row["length"]) <= 20 for row in table)
+    assert all(float(row["microseconds"]) > 0 for row in table)
+    assert all(0 < float(row["share"]) < 1 for row in table)
+    taken = run("--tasks", "--encodings", script="scripts/benchmark.py")
+    assert taken.code == 2

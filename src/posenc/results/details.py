@@ -48,26 +48,27 @@ def print_details(folder: Path, rows: str, console: Console) -> None:
     """Prints the tables beside a file of rows."""
     for kind, table_of in (("grid", _grid), ("bits", _bits)):
         if found := read_details(folder, kind, rows):
-            console.print()
-            console.print(table_of(found), crop=False)
+            title, table = table_of(found)
+            console.print(f"\n{title}", soft_wrap=True)
+            console.print(table, crop=False)
 
 
-def _grid(rows: Sequence[Row]) -> Table:
+def _grid(rows: Sequence[Row]) -> tuple[str, Table]:
     seconds = sorted({int(row["second"]) for row in rows})
     exact = {(int(row["length"]), int(row["second"])): float(row["exact"]) for row in rows}
-    table = Table(title="exact match, by length and second size", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     for column in ("length", *map(str, seconds)):
         table.add_column(column, justify="right", no_wrap=True)
     for length in sorted({length for length, _ in exact}):
         table.add_row(str(length), *(f"{exact[length, second]:.3f}" for second in seconds))
-    return table
+    return "exact match, by length and second size", table
 
 
-def _bits(rows: Sequence[Row]) -> Table:
+def _bits(rows: Sequence[Row]) -> tuple[str, Table]:
     """Means over stretches of places, up to each power of two and to the end of what is trained."""
     length, trained = int(rows[0]["length"]), int(rows[0]["train_max"])
     ends = sorted({2**k for k in range(2, 20) if 2**k < length} | {min(trained, length), length})
-    table = Table(title=f"bits a token at length {length}", box=box.SIMPLE_HEAD)
+    table = Table(box=box.SIMPLE_HEAD)
     for column in ("tokens before", "bits", "best possible"):
         table.add_column(column, justify="right", no_wrap=True)
     for start, end in pairwise([0, *ends]):
@@ -75,4 +76,4 @@ def _bits(rows: Sequence[Row]) -> Table:
         if inside:
             means = [sum(float(row[key]) for row in inside) / len(inside) for key in MEASURED]
             table.add_row(f"{start + 1} to {end}", *(f"{mean:.3f}" for mean in means))
-    return table
+    return f"bits a token at length {length}", table

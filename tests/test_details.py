@@ -1,0 +1,81 @@
+"""The tables that an evaluation keeps beside lengths.csv: a grid of two sizes, bits by place."""
+
+import math
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+from command_line import TINY, rows, run
+
+from posenc.results.details import BITS, GRID
+from posenc.results.records import COLUMNS
+
+
+def folder_of(outputs: Path) -> Path:
+    (found,) = outputs.glob("*/*/seed*")
+    return found
+
+
+def test_bits_by_place_average_to_the_loss(tmp_path: Path) -> None:
+    ended = run("task=stream", "model=decoder", f"outputs={tmp_path}", *TINY)
+    assert ended.code == 0, ended.err
+    folder = folder_of(tmp_path)
+    bits, lengths = rows(folder / "bits.csv"), rows(folder / "lengths.csv")
+    assert tuple(bits[0]) == BITS
+    assert [int(row["place"]) for row in bits] == list(range(23))
+    assert {row["length"] for row in bits} == {"24"}
+    loss = float(lengths[-1]["loss"]) / math.log(2)
+    assert fmean(float(row["bits"]) for row in bits) == pytest.approx(loss, rel=1e-5)
+    best = [float(row["best"]) for row in bits]
+    assert max(best) > min(best) > 0
+    assert "bits a token at length 24" in ended.out
+    assert "21 to 24" in ended.out
+
+
+def test_other_tasks_have_no_bits(tmp_path: Path) -> None:
+    assert run("task=parity", f"outputs={tmp_path}", *TINY).code == 0
+    assert not list(folder_of(tmp_path).glob("*bits*"))
+    assert not list(folder_of(tmp_path).glob("*grid*"))
+
+
+def test_a_grid_has_every_length_with_every_second_size(tmp_path: Path) -> None:
+    setup = ("task=addition", "task.second=any", f"outputs={tmp_path}", "eval.lengths=[3,8]", *TINY)
+    assert run(*setup).code == 0
+    folder = folder_of(tmp_path)
+    assert not list(folder.glob("grid*"))
+    ended = run(*setup, "eval.second=[1,8,12]")
+    assert ended.code == 0, ended.err
+    (path,) = folder.glob("grid-*.csv")
+    grid = rows(path)
+    assert tuple(grid[0]) == GRID == (*COLUMNS, "second")
+    pairs = [(int(row["second"]), int(row["length"])) for row in grid]
+    assert pairs == [(second, length) for second in (1, 8, 12) for length in (3, 8)]
+    assert {row["n"] for row in grid} == {"16"}
+    assert all(0 <= float(row["exact"]) <= 1 for row in grid)
+    assert len({row["loss"] for row in grid}) == len(grid)
+    assert "exact match, by length and second size" in ended.out
+    again = run(f"run={folder}", "eval.second=[1,8,12]", "eval.lengths=[3,8]", "eval.samples=16",
+                script="scripts/evaluate.py")  # fmt: skip
+    assert "exact match, by length and second size" in again.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("task=copy", "eval.second=[3]"), "eval.second=[3]: problems of this task have one size"),
+        (("task=addition", "eval.second=[]"), "eval.second=[]: name sizes from 1 on, or null"),
+        (("task=addition", "eval.second=[0]"), "eval.second=[0]: name sizes from 1 on, or null"),
+        (
+            ("task=addition", "encoding=learned", "encoding.max_length=80", "eval.second=[90]"),
+            "encoding.max_length=80: positions=index and encoding=learned need",
+        ),
+    ],
+)
+def test_a_size_that_cannot_be_is_refused_in_one_line(
+    arguments: tuple[str, ...], part: str, tmp_path: Path
+) -> None:
+    ended = run(*TINY, *arguments, f"outputs={tmp_path}")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: ")
+    assert part in ended.err
+    assert not list(tmp_path.iterdir())
