@@ -19,6 +19,7 @@ class Copy(Picking):
 
     Order matters. As in Kazemnejad et al. 2023 (arXiv:2305.19466), symbols are drawn uniformly
     with replacement, 100 by default. `unique=True` draws without: no prompt holds a symbol twice.
+    Coordinates are those of Cho et al. 2024 (arXiv:2405.20671).
     """
 
     def __init__(self, *, symbols: int = 100, unique: bool = False) -> None:

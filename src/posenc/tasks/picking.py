@@ -45,10 +45,9 @@ class Picking(Task):
     def marked(self, sample: Sample) -> Sample:
         """Couples every answer token with the symbol of the prompt that it repeats.
 
-        `?` has an id that no symbol has, and [NEXT], which comes before a string as `?` does, has
-        that of `?`. Of a string put out forwards, symbol t = 1, 2, ... has the id 1 + t and `?`
-        has 1; of one put out backwards, t, and `?` one more than the last. Both follow Cho et al.
-        2024, arXiv:2405.20671.
+        Symbol t = 1, 2, ... has the id 1 + t and `?` has 1, as Cho et al. 2024, arXiv:2405.20671,
+        have it for a copy; in the tasks that only reverse the prompt, symbol t has the id t and `?`
+        one more than the last, as in their code. [NEXT] has the id of `?`: a string follows either.
         """
         length = sample.prompt.shape[1]
         ids = self.ids(length)
@@ -57,7 +56,7 @@ class Picking(Task):
 
     def without_next(self, prompt: list[int]) -> list[int]:
         """The prompt; raises ValueError where it holds [NEXT]."""
-        if self.separated and self.next in prompt:
+        if self.next in prompt:
             raise ValueError(f"the prompt holds {NEXT}, which answers alone do")
         return prompt
 

@@ -13,7 +13,8 @@ class Reverse(Picking):
         answer  1 0 1 0 0
 
     Order matters. Symbols are independent and uniform, 2 by default, and nothing ends the answer:
-    Delétang et al. 2022 (arXiv:2207.02098), Ruoss et al. 2023 (arXiv:2305.16843).
+    Delétang et al. 2022 (arXiv:2207.02098), Ruoss et al. 2023 (arXiv:2305.16843). Coordinates
+    are those of the code of Cho et al. 2024 (arXiv:2405.20671).
     """
 
     def __init__(self, *, symbols: int = 2) -> None:

@@ -10,19 +10,19 @@ from posenc.tasks.base import Chance, Vocabulary
 
 
 def numbered(symbols: int, *signs: str) -> Vocabulary:
-    """Symbols named 0, 1, 2, ..., then the signs. Raises ConfigError unless there are two or more.
-
-    Symbols, that is: any number of signs will do.
-    """
+    """Symbols named 0, 1, 2, ..., then any signs. Raises ConfigError below two symbols."""
     check_whole("task.symbols", symbols, 2)
     return Vocabulary([*map(str, range(symbols)), *signs])
 
 
 def check_whole(key: str, value: int, low: int, high: int | None = None) -> int:
-    """Returns `value`; raises ConfigError unless it is a whole number from `low` to `high`."""
+    """Returns `value`; raises ConfigError unless it is a whole number from `low` to `high`.
+
+    None stands for no upper end.
+    """
     if not isinstance(value, int) or value < low or (high is not None and value > high):
-        range_ = f", at least {low}" if high is None else f" from {low} to {high}"
-        raise ConfigError(f"{key}={value}: must be a whole number{range_}")
+        bounds = f", at least {low}" if high is None else f" from {low} to {high}"
+        raise ConfigError(f"{key}={value}: must be a whole number{bounds}")
     return value
 
 
