@@ -1,12 +1,11 @@
 """Bracketed expressions, their values, equations from them: against plain recursive samplers."""
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 
 import pytest
 import torch
 
-import posenc.tasks.modular_arithmetic_brackets as by_value
 import posenc.tasks.solve_equation as by_digit
 from posenc.errors import ConfigError
 from posenc.seeding import generator
@@ -192,70 +191,6 @@ def test_solutions_are_uniform_and_unique():
     sample = task.sample(20_000, 15, generator(0, "uniform"))
     assert (sample.answer[:, 0].bincount() / 20_000 - 0.2).abs().max() < 0.0115
     assert all(len(task.solve(prompt)) == 1 for prompt in sample.prompt[:500].tolist())
-
-
-def best_guess(prompts_answers_weights):
-    bags = defaultdict(Counter)
-    for text, answer, weight in prompts_answers_weights:
-        bags["".join(sorted(text))][answer] += weight
-    return sum(max(counts.values()) for counts in bags.values())
-
-
-def test_chance_is_that_of_the_best_guess():
-    """At 5 tokens: ( d op d ), all as likely; at 6, one of the digits has a sign."""
-    for digits, length in ((["{}{}{}"], 5), (["-{}{}{}", "{}{}-{}"], 6)):
-        problems = [
-            (text := f"({form.format(a, operator, b)})", eval(text) % 5, 1 / 75 / len(digits))
-            for form in digits
-            for a in range(5)
-            for operator in "+-*"
-            for b in range(5)
-        ]
-        best = best_guess(problems)
-        assert ModularArithmeticBrackets().chance(length) == pytest.approx((best, best))
-    problems = [
-        (text, eval(f"{a}{operator}{b}") % 5, 1)
-        for a in range(5)
-        for operator in "+-"
-        for b in range(5)
-        for text in [f"{a}{operator}{b}"]
-    ]
-    equations = []
-    for text, value, _ in problems:
-        # ( d op d ): places 4, 0, 1 move on to the first digit, 2 and 3 to the second
-        equations.append((f"(x{text[1:]})={value}", int(text[0]), 3 / 250))
-        equations.append((f"({text[:2]}x)={value}", int(text[2]), 2 / 250))
-    best = best_guess(equations)
-    assert SolveEquation().chance(7) == pytest.approx((best, best))
-
-
-@pytest.mark.parametrize("length", [13, 15, 20, 25, 30])
-def test_estimated_chance(length):
-    """Against guesses that had met 500 prompts of every bag."""
-    brackets = {13: 0.5016, 15: 0.4363, 20: 0.3428, 25: 0.3083, 30: 0.2962}
-    equations = {13: 0.5053, 15: 0.4257, 20: 0.3128, 25: 0.2736, 30: 0.2476}
-    for task, measured in ((ModularArithmeticBrackets(), brackets), (SolveEquation(), equations)):
-        off = task.chance_error
-        assert task.chance(length).token == pytest.approx(measured[length], abs=off)
-
-
-@pytest.mark.parametrize("products", [True, False])
-def test_estimated_chance_goes_on_from_the_exact_one(products, monkeypatch):
-    task = ModularArithmeticBrackets(products=products)
-    exact = [task.chance(length).token for length in (9, 11, 12)]
-    monkeypatch.setattr(by_value, "TRIED", 4)
-    monkeypatch.setattr(by_value, "DRAWN", 2_000_000)
-    estimated = [task.chance(length).token for length in (9, 11, 12)]
-    assert estimated == pytest.approx(exact, abs=0.025)
-
-
-def test_estimated_chance_of_equations_goes_on_from_the_exact_one(monkeypatch):
-    task = SolveEquation()
-    exact = [task.chance(length).token for length in (9, 11, 12)]
-    monkeypatch.setattr(by_digit, "TRIED", 4)
-    monkeypatch.setattr(by_digit, "DRAWN", 2_000_000)
-    estimated = [task.chance(length).token for length in (9, 11, 12)]
-    assert estimated == pytest.approx(exact, abs=0.025)
 
 
 def test_reorder_leaves_brackets_and_signs_of_digits():
