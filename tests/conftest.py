@@ -12,6 +12,7 @@ from hydra import compose, initialize_config_dir
 
 import posenc.cli  # noqa: F401  configs/train.yaml needs the resolver that it registers
 from posenc.building import build
+from posenc.catalogue import classes
 from posenc.errors import ConfigError
 from posenc.experiment import Experiment
 from posenc.metrics import answer_loss
@@ -45,7 +46,7 @@ def positions_name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture(params=choices("task"))
+@pytest.fixture(params=classes("task"))
 def task_name(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -15,6 +15,7 @@ from posenc.building import build
 from posenc.errors import ConfigError
 from posenc.evaluation import by_length
 from posenc.model.layout import slots
+from posenc.portrait import model_for
 from posenc.schema import CONFIGS, PLUGINS, choices, defaults_of
 from posenc.seeding import generator
 from posenc.settings import Optimizer, Trainer
@@ -91,19 +92,21 @@ MARKS = {"places": ["abacus", "abacus_fire", "abacus_rope"], "coordinates": ["co
 
 @pytest.mark.parametrize("task", choices("task"))
 def test_what_asks_a_task_for_marks_builds_where_it_has_them(task: str, configured):
-    chosen = defaults_of("task", task)
-    plain = build(replace(configured("model.width=16"), task=chosen))
-    sample = plain.task.sample(1, 5, generator(0, "marks"))
+    chosen = configured(f"task={task}").task
+    small = ("model.width=16", f"model={model_for(chosen['name'], 'task')}")
+    plain = build(replace(configured(*small), task=chosen))
+    sample = plain.task.sample(1, plain.trained[0], generator(0, "marks"))
     for mark, encodings in MARKS.items():
         for encoding in encodings:
-            config = replace(configured(f"encoding={encoding}", "model.width=16"), task=chosen)
+            config = replace(configured(f"encoding={encoding}", *small), task=chosen)
             if getattr(sample, mark) is None:
                 with pytest.raises(
                     ConfigError, match=r"^positions=\w+: the task (has|couples) no "
                 ):
                     build(config)
             else:
-                positions, shown = build(config).positions, slots(sample, causal=False)
+                positions = build(config).positions
+                shown = slots(sample, causal=config.model.causal)
                 ids = positions.train(shown, generator(0, "positions"))
                 assert ids.shape[:2] == (1, shown.tokens)
                 assert 0 < ids.max() < positions.bound(shown)

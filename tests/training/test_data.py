@@ -1,6 +1,7 @@
 """The stream of batches: the same for any number of workers, and nothing comes twice."""
 
-from itertools import islice
+from functools import partial
+from itertools import combinations, islice
 from types import SimpleNamespace
 
 import pytest
@@ -8,10 +9,12 @@ import torch
 
 from posenc.building import batches as batches_of
 from posenc.building import build
+from posenc.portrait import model_for
 from posenc.seeding import generator
 from posenc.tasks.copy import Copy
 from posenc.training.data import Batches, BatchNumbers, TrainingData
 
+model_for_task = partial(model_for, group="task")
 pytestmark = pytest.mark.filterwarnings("ignore:.*does not have many workers.*")
 
 
@@ -45,10 +48,9 @@ def test_a_batch_is_a_pure_function_of_seed_and_number(batches):
     assert not any(same([other[n]], [batches[n]]) for n in range(20))
 
 
-def test_drawing_leaves_the_global_stream_alone(task_name, built):
-    experiment = built(f"task={task_name}")
+def test_drawing_leaves_the_global_stream_alone(of_task):
     before = torch.get_rng_state()
-    Batches(experiment.task, experiment.trained, rows=4, seed=0)[0]
+    of_task[0]
     assert torch.equal(torch.get_rng_state(), before)
 
 
@@ -75,13 +77,29 @@ def test_every_length_comes_as_often(batches):
         assert lengths.count(length) / 600 == pytest.approx(1 / 3, abs=0.058)
 
 
-def test_a_batch_has_its_rows_and_one_length(task_name, built):
-    experiment = built(f"task={task_name}")
-    batches = Batches(experiment.task, experiment.trained, rows=6, seed=0)
+@pytest.fixture
+def of_task(task_name, built):
+    experiment = built(f"task={task_name}", f"model={model_for_task(task_name)}")
+    return Batches(experiment.task, experiment.trained, rows=6, seed=0)
+
+
+def test_batches_hold_problems_that_are_solved(of_task):
     for number in range(5):
-        assert len(batches[number].prompt) == len(batches[number].answer) == 6
-        for prompt, answer in zip(*batches[number][:2], strict=True):
-            assert experiment.task.solve(prompt.tolist()) == answer.tolist()
+        batch = of_task[number]
+        assert len(batch.prompt) == len(batch.answer) == 6
+        for prompt in batch.prompt.tolist():
+            of_task.task.solve(prompt)
+
+
+@pytest.mark.filterwarnings("ignore:This DataLoader will create 4")
+def test_batches_of_a_task_are_the_same_for_any_number_of_workers(of_task):
+    alone = served(of_task, workers=0)
+    assert not any(same([batch], [other]) for batch, other in combinations(alone, 2))
+    for workers in (1, 4):
+        for ours, theirs in zip(alone, served(of_task, workers=workers), strict=True):
+            for field, other in zip(ours, theirs, strict=True):
+                same_tensor = isinstance(field, torch.Tensor) and torch.equal(field, other)
+                assert same_tensor or field is other
 
 
 def test_training_and_evaluation_draw_from_different_streams(batches):
