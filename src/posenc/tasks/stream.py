@@ -35,7 +35,7 @@ class Stream(Task):
     minimum = 2
     causal_only = True
     certain = False
-    chance_error = 0.5
+    chance_error = 1.0  # beyond what can be tried, chance is a lower bound
 
     def __init__(self, *, symbols: int = 16, distance: int = 8, renew: float = 0.2) -> None:
         self.vocabulary = numbered(symbols)
@@ -94,11 +94,12 @@ class Stream(Task):
         return self.renew * self.fresh + (1 - self.renew) * again
 
     def chance(self, length: int) -> Chance:
-        """Exact for short streams, all of which are tried. Beyond, a lower bound.
+        """Exact for short streams, all of which are tried. Beyond, a lower bound and no more.
 
-        The best guess would have to weigh all orders of the bag. Measured there instead is the
-        guess that repeats the commonest token of the bag. How much better the best one is nobody
-        knows: near the shortest lengths it is right by 0.07 to 0.2 more of the tokens.
+        The best guess would have to weigh all orders of the bag. Measured instead is the guess that
+        repeats the commonest token of the bag. With the defaults it falls short of the best one by
+        0.07 of the tokens at 5 tokens, by 0.02 at 8, and by more where steps repeat, since orders
+        in which they do stand out: by up to 0.4 at 20, as far as a search among them tells.
         """
         symbols = len(self.vocabulary)
         if symbols**length <= TRIED:
