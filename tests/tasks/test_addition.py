@@ -13,7 +13,8 @@ from posenc.model.layout import slots
 from posenc.positions.abacus import Abacus
 from posenc.positions.task import Coupled
 from posenc.seeding import generator
-from posenc.tasks.addition import ORDERS, Addition
+from posenc.tasks.addition import Addition
+from posenc.tasks.arithmetic import ORDERS
 from posenc.tasks.base import Chance, Sample
 from posenc.tasks.sums import blind_chance, carried
 
@@ -118,15 +119,13 @@ def test_a_prompt_that_is_no_problem(text):
     prompt = task.vocabulary.encode(text)
     with pytest.raises(ValueError, match="two numbers"):
         task.solve(prompt)
-    reordered = task.reorder(torch.tensor(prompt, dtype=torch.int64), generator(0, "order"))
-    assert sorted(reordered.tolist()) == sorted(prompt)
 
 
 @pytest.mark.parametrize("order", ORDERS)
 def test_reorder_changes_the_sum_wherever_an_order_does(order):
     task = Addition(base=2, order=order)
     for digits in product(range(2), repeat=6):
-        prompt = [*digits[:3], task.plus, *digits[3:]]
+        prompt = [*digits[:3], task.join, *digits[3:]]
         other = task.reorder(torch.tensor(prompt), generator(0, "order", *digits)).tolist()
         assert (task.solve(other) != task.solve(prompt)) == (len(set(digits)) > 1)
 
