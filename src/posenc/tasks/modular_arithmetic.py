@@ -76,7 +76,7 @@ class ModularArithmetic(Task):
             prompts = torch.cartesian_prod(*places[:length]).view(-1, length)
             return tried_chance(Sample(prompts, _value(prompts)))
         generator = torch.Generator().manual_seed(0)
-        bags, orders = 300, 160
+        bags, orders = 3_500 // length, 160
         prompts = self.sample(bags, length, generator).prompt.repeat_interleave(orders, dim=0)
         prompts = shuffled(prompts, torch.arange(length)[None] % 2, generator)
         learned = learned_chance(_value(prompts).view(bags, orders, 1)).token
