@@ -5,7 +5,7 @@ import argparse
 from hydra import compose, initialize_config_dir
 
 from posenc.building import build, make_task
-from posenc.catalogue import ENCODINGS, TASKS, classes, fill, page
+from posenc.catalogue import ENCODINGS, TASKS, classes, fill
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.pages import TaskFacts, encodings_page, tasks_page
@@ -42,7 +42,7 @@ def of_tasks() -> str:
     for name in classes("task"):
         task = make_task(configured(f"task={name}"))
         length = task.lengths(1, LENGTH)[-1]
-        found[name] = TaskFacts(length, *task.chance(length), page("task", name).problem)
+        found[name] = TaskFacts(*task.chance(length), estimated=task.chance_error > 0)
     return tasks_page(found, batch_costs(TASKS), length=LENGTH)
 
 

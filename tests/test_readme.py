@@ -69,9 +69,26 @@ def test_the_tables_are_up_to_date() -> None:
     assert fill(README) == README, "run scripts/catalogue.py"
 
 
-def test_the_page_of_all_encodings_is_up_to_date(copied: Path) -> None:
+def test_every_task_stands_in_a_family() -> None:
+    families = README.partition("| family | `task=` |")[2].partition("\n\n")[0]
+    named = [name for row in families.splitlines()[2:] for name in re.findall(r"`(\w+)`", row)]
+    assert sorted(named) == choices("task")
+
+
+def test_every_task_has_a_section_that_says_all() -> None:
+    text = (PROJECT / "experiments" / "tasks" / "README.md").read_text()
+    for name in classes("task"):
+        own = page("task", name)
+        assert f"\n## {name}\n\n{own.own}\n" in text
+        (row,) = re.findall(rf"^\| \[`{name}`\]\(#{name}\) \|.*$", text, re.MULTILINE)
+        assert all(f"`{part}`" in row for part in own.problem)
+        assert ("| no |" in row) == own.control
+        assert own.links in row
+
+
+def test_the_pages_are_up_to_date(copied: Path) -> None:
     bash("PYTHONPATH=src python scripts/catalogue.py", copied)
-    for name in ("README.md", "experiments/encodings/README.md"):
+    for name in ("README.md", "experiments/encodings/README.md", "experiments/tasks/README.md"):
         assert (copied / name).read_text() == (PROJECT / name).read_text(), "run catalogue.py"
 
 

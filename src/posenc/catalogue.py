@@ -94,11 +94,16 @@ def table(group: str) -> str:
 def _line(group: str, name: str) -> str:
     if alias := stands_for(group, name):
         return f"| `{name}` | {alias} | {MISSING} | {MISSING} |"
-    settings, own = defaults_of(group, name), page(group, name)
+    own = page(group, name)
     summary = own.summary + " (a control: order does not matter)" * own.control
+    return f"| `{name}` | {summary} | {own.links} | {shown_settings(group, name)} |"
+
+
+def shown_settings(group: str, name: str) -> str:
+    """The settings of a choice with their defaults."""
+    settings = defaults_of(group, name)
     values = {key: settings[key] for key in settings if key not in ("name", "_target_")}
-    shown = ", ".join(f"`{key}={_yaml(value)}`" for key, value in values.items()) or MISSING
-    return f"| `{name}` | {summary} | {own.links} | {shown} |"
+    return ", ".join(f"`{key}={_yaml(value)}`" for key, value in values.items()) or MISSING
 
 
 def _yaml(value: object) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from posenc.catalogue import Page, page, stands_for
+from posenc.catalogue import Page, page, shown_settings, stands_for
 from posenc.results.kept import First
 from posenc.results.labels import MASK_TELLS_ORDER, MISSING
 from posenc.results.statistics import HOLDS
@@ -39,7 +39,8 @@ OF_TASKS = """# Every task
 
 A problem is a prompt and its answer. Chance is what the best guess scores that knows the tokens of
 the prompt but not their order; for a task whose answer does not depend on order, a guess that knows
-the length alone. It is given at length {length}, or at the next shorter one that a task has.
+the length alone. It is given for exact match and for single tokens, at length {length} or at the
+next shorter one that a task has; ≈ marks an estimate or a bound.
 `python scripts/show.py task=NAME` prints problems token by token, with position ids, coordinates
 and what is scored. Drawing a batch of 64 problems of that length, in one thread, is compared with
 the training step that it feeds, of the default network.
@@ -63,11 +64,9 @@ class Facts(NamedTuple):
 class TaskFacts(NamedTuple):
     """What the classes know of a task."""
 
-    length: int
     exact: float
     token: float
-    problem: tuple[str, str]
-    """A prompt and its answer."""
+    estimated: bool
 
 
 def encodings_page(
@@ -87,7 +86,7 @@ def encodings_page(
         cells = [link, ", ".join(fact.hooks) or MISSING, f"{fact.parameters:,}"]
         cells += _exact(results.get((name, "decoder" if fact.causal else "encoder")))
         cells.append(f"{steps[name]:.2f}" if name in steps else MISSING)
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(_row(*cells))
     lines += [
         "",
         f"In parentheses: exact match averages below {HOLDS} on trained lengths.  ",
@@ -116,20 +115,19 @@ def tasks_page(
     facts: Mapping[str, TaskFacts], draws: Mapping[str, tuple[float, float]], *, length: int
 ) -> str:
     """The page of all tasks; `draws` has microseconds of a batch and its share of a step."""
-    lines = [
-        "| `task=` | prompt | answer | order matters | chance, exact | chance, token | batch | "
-        "of a step |",
-        "|---|---|---|---|---:|---:|---:|---:|",
-    ]
+    heads = ["`task=`", "what it asks", "prompt", "answer", "order matters", "source"]
+    figures = ["exact", "token", "batch", "of a step"]
+    lines = [_row(*heads, *figures), _row(*["---"] * len(heads), *["---:"] * len(figures))]
     for name, fact in facts.items():
-        cells = [f"[`{name}`](#{name})", *(f"`{part}`" for part in fact.problem)]
-        cells.append("no" if page("task", name).control else "yes")
-        cells += [f"{fact.exact:.2g}", f"{fact.token:.2f}"]
+        own = page("task", name)
+        cells = [f"[`{name}`](#{name})", own.summary, *(f"`{part}`" for part in own.problem)]
+        cells += ["no" if own.control else "yes", own.links]
+        cells += ["≈ " * fact.estimated + f"{chance:.2g}" for chance in (fact.exact, fact.token)]
         cells += [MISSING, MISSING]
         if name in draws:
             microseconds, share = draws[name]
             cells[-2:] = [f"{microseconds:.0f} µs", f"{share:.1%}"]
-        lines.append(f"| {' | '.join(cells)} |")
+        lines.append(_row(*cells))
     aliases = [(name, stands_for("task", name)) for name in choices("task")]
     lines += ["", *(f"- `{name}` {meaning}." for name, meaning in aliases if meaning)]
     sections = [_task_section(name) for name in facts]
@@ -137,6 +135,10 @@ def tasks_page(
 
 
 def _task_section(name: str) -> str:
-    own = page("task", name)
-    source = f"Source: {own.links}.\n" if own.papers else ""
-    return "\n\n".join(filter(None, (f"## {name}", own.own, source.strip()))) + "\n"
+    own, settings = page("task", name), shown_settings("task", name)
+    last = "" if settings == MISSING else f"Settings: {settings}."
+    return "\n\n".join(filter(None, (f"## {name}", own.own, last))) + "\n"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
