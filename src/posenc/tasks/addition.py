@@ -3,8 +3,7 @@
 from torch import Tensor
 
 from posenc.tasks.arithmetic import Arithmetic
-from posenc.tasks.base import Chance
-from posenc.tasks.sums import blind_chance, carried
+from posenc.tasks.sums import carried
 
 
 class Addition(Arithmetic):
@@ -34,12 +33,3 @@ class Addition(Arithmetic):
 
     def result(self, first: int, second: int) -> int:
         return first + second
-
-    def chance(self, length: int) -> Chance:
-        """Of padded numbers of one size see `blind_chance`: exact for short numbers, an upper bound
-        for longer ones. Of others see `arithmetic_chance`.
-        """
-        if not self.padded or self.second is not None:
-            return super().chance(length)
-        exact, token = blind_chance(self.base, length)
-        return Chance(exact, (token + 1) / 2 if self.hints else token)
