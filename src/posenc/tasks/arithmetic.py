@@ -174,11 +174,11 @@ class Arithmetic(Task):
         none, one = coupled[0].new_zeros(1), coupled[0].new_ones(1)
         ask = one if self.answer_reversed else one * (width + 2)
         last = none[: sample.answer.shape[1] - width * self.notation.step]
+        place = torch.cat([places[0], none, places[1], none, places[2], last])
+        ids = torch.cat([coupled[0], one, coupled[1], ask, coupled[2], last])
+        device = sample.prompt.device
         return sample._replace(
-            places=torch.cat([places[0], none, places[1], none, places[2], last])[None],
-            coordinates=torch.cat([coupled[0], one, coupled[1], ask, coupled[2], last])[
-                None, :, None
-            ],
+            places=place[None].to(device), coordinates=ids[None, :, None].to(device)
         )
 
     def solve(self, prompt: list[int]) -> list[int]:
@@ -231,10 +231,11 @@ class Arithmetic(Task):
         first, second, start = self._read(prompt.tolist())
         shape = self._shape(len(first), len(second))
         filled = [digits + [0] * (max(shape.sizes) - len(digits)) for digits in (first, second)]
-        numbers = torch.tensor([filled])
+        numbers = torch.tensor([filled], device=prompt.device)
         bags = shape.bags(numbers).expand(TRIES, -1)
         dealt = shape.dealt(bags, generator)
-        posed = self._posed(torch.cat([dealt, numbers]), shape, torch.full((TRIES + 1, 1), start))
+        starts = numbers.new_full((TRIES + 1, 1), start)
+        posed = self._posed(torch.cat([dealt, numbers]), shape, starts)
         moved, changed = ((field != field[-1]).any(dim=1) for field in posed[:2])
         return posed.prompt[(moved.long() + changed).argmax()]
 

@@ -26,7 +26,8 @@ class BucketSort(Task):
         self.vocabulary = numbered(symbols)
 
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
-        prompt = torch.randint(len(self.vocabulary), (n, length), generator=generator)
+        symbols, device = len(self.vocabulary), generator.device
+        prompt = torch.randint(symbols, (n, length), generator=generator, device=device)
         return Sample(prompt, prompt.sort(1).values)
 
     def solve(self, prompt: list[int]) -> list[int]:

@@ -44,7 +44,7 @@ class ComputeSqrt(Task):
         Couples the bit of weight 2^t of the root with those of 2^2t and 2^(2t+1), as long-hand
         roots do, by the id 2 + t; `?` has one more than the first bit of the root.
         """
-        bits, root = (torch.arange(part.shape[1]) for part in sample[:2])
+        bits, root = (torch.arange(part.shape[1], device=part.device) for part in sample[:2])
         places = torch.cat([bits + 1, root[:1], root + 1])
         ask = root[-1:] + 3
         coupled = torch.cat([(2 + bits // 2).flip(0), ask, (2 + root).flip(0)])

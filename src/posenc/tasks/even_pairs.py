@@ -24,7 +24,7 @@ class EvenPairs(Task):
     vocabulary = Vocabulary("01")
 
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
-        prompt = torch.randint(2, (n, length), generator=generator)
+        prompt = torch.randint(2, (n, length), generator=generator, device=generator.device)
         return Sample(prompt, prompt[:, :1] ^ prompt[:, -1:])
 
     def solve(self, prompt: list[int]) -> list[int]:

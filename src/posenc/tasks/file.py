@@ -143,7 +143,9 @@ class File(Task):
         others = [own for own in self._answers if own != given and sorted(own) == sorted(given)]
         if not others:
             return prompt.clone()
-        return torch.tensor(others[int(torch.randint(len(others), (), generator=generator))])
+        device = generator.device
+        chosen = torch.randint(len(others), (), generator=generator, device=device)
+        return torch.tensor(others[int(chosen)], device=device)
 
 
 def _table(problems: Sequence[Encoded]) -> Sample:

@@ -149,6 +149,6 @@ class FlipFlop(Task):
             spared = other.nonzero().flatten()[: int(block.sum())]
             reordered[1::2][block], reordered[1::2][spared] = bits[spared], bits[block]
             return reordered
-        parts = list(prompt[:-1].tensor_split(2 * write[1:].cpu()))
+        parts = prompt[:-1].tensor_split((2 * write[1:]).tolist())
         order = torch.randperm(len(parts), generator=generator, device=generator.device)
         return torch.cat([*(parts[part] for part in order.tolist()), prompt[-1:]])

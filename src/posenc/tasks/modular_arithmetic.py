@@ -84,7 +84,8 @@ class ModularArithmetic(Task):
 
     def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
         """Shuffles the digits, and the operators, among themselves."""
-        return shuffled(prompt[None], torch.arange(len(prompt))[None] % 2, generator)[0]
+        place = torch.arange(len(prompt), device=prompt.device)
+        return shuffled(prompt[None], place[None] % 2, generator)[0]
 
 
 def _value(prompts: Tensor) -> Tensor:

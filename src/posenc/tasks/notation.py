@@ -30,6 +30,7 @@ class Notation(NamedTuple):
 
     def written(self, digits: Tensor, weights: Tensor, start: Tensor) -> Tensor:
         """(n,L) digits, (L,) or (n,L) weights in reading order, (1 or n, 1) -> (n, L * step)."""
+        weights = weights.to(digits.device)
         read = digits.gather(1, weights.expand_as(digits))
         if self.marker is None:
             return read

@@ -39,11 +39,11 @@ class Operands(NamedTuple):
 
     def dealt(self, bags: Tensor, generator: torch.Generator) -> Tensor:
         """(n,D) -> (n,2,L): two numbers of these digits, each pair as likely as if it was drawn."""
-        noise = torch.rand(bags.shape, generator=generator)
+        noise = torch.rand(bags.shape, generator=generator, device=generator.device)
         if not self.padded:
-            choice = torch.rand(bags.shape, generator=generator)
+            choice = torch.rand(bags.shape, generator=generator, device=generator.device)
             leads = (choice - bags.ne(0).float()).argsort(dim=1)[:, :2]
-            noise.scatter_(1, leads, torch.tensor([[-2.0, -1.0]]).expand(len(bags), 2))
+            noise.scatter_(1, leads[:, :1], -2.0).scatter_(1, leads[:, 1:], -1.0)
         return self._placed(bags.gather(1, noise.argsort(dim=1)))
 
     def _placed(self, bags: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ class Parity(Task):
     order_matters = False
 
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
-        prompt = torch.randint(2, (n, length), generator=generator)
+        prompt = torch.randint(2, (n, length), generator=generator, device=generator.device)
         return Sample(prompt, prompt.sum(1, keepdim=True) % 2)
 
     def solve(self, prompt: list[int]) -> list[int]:

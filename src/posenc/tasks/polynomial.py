@@ -66,15 +66,20 @@ class Polynomial(Task):
         self, n: int, length: int, generator: torch.Generator
     ) -> tuple[Tensor, Tensor, Tensor]:
         """-> (n,1) arguments, (n,T) coefficients, (n,T) degrees."""
-        return (
-            torch.randint(-ARGUMENT, ARGUMENT + 1, (n, 1), generator=generator),
-            torch.randint(-COEFFICIENT, COEFFICIENT + 1, (n, length), generator=generator),
-            torch.randint(DEGREE + 1, (n, length), generator=generator),
+        ranges = [
+            (-ARGUMENT, ARGUMENT, 1),
+            (-COEFFICIENT, COEFFICIENT, length),
+            (0, DEGREE, length),
+        ]
+        argument, coefficients, degrees = (
+            torch.randint(low, high + 1, (n, size), generator=generator, device=generator.device)
+            for low, high, size in ranges
         )
+        return argument, coefficients, degrees
 
     def _posed(self, argument: Tensor, coefficients: Tensor, degrees: Tensor) -> Sample:
         rows, length = coefficients.shape
-        prompt = torch.full((rows, 1 + 3 * length), self.plus)
+        prompt = degrees.new_full((rows, 1 + 3 * length), self.plus)
         prompt[:, 0] = self._named(argument[:, 0])
         prompt[:, 1] = self.colon
         prompt[:, 2::3] = self._named(coefficients)
@@ -84,7 +89,7 @@ class Polynomial(Task):
         return Sample(prompt, self._steps(columns, total) if self.scratchpad else total)
 
     def _named(self, numbers: Tensor) -> Tensor:
-        return self._token[numbers + PRODUCT]
+        return self._token.to(numbers.device)[numbers + PRODUCT]
 
     def _columns(self, argument: Tensor, coefficients: Tensor, degrees: Tensor) -> list[Tensor]:
         """-> (n,T) each: what a step shows that depends on the terms; the running value last."""
@@ -106,7 +111,7 @@ class Polynomial(Task):
             self.plus + 1, len(self.vocabulary)
         )
         coefficient, power, _, value, product, before, _, after = columns
-        place = torch.arange(coefficient.shape[1])
+        place = torch.arange(coefficient.shape[1], device=coefficient.device)
         terms = torch.stack([coefficient, power], dim=2).flatten(1)
         shown: list[Tensor | int] = [into, coefficient, power, comp, coefficient, times, value]
         shown += [out, product, opens, before, self.plus, product, becomes, after, closes, rest]
@@ -166,7 +171,8 @@ class Polynomial(Task):
 
     def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
         """Deals numbers and powers anew, so that the answer changes, wherever a few tries do."""
-        numbers = [self._number[prompt[:1]], self._number[prompt[2::3]], prompt[3::3] - self.power]
+        number = self._number.to(prompt.device)
+        numbers = [number[prompt[:1]], number[prompt[2::3]], prompt[3::3] - self.power]
         given = [x.expand(TRIES, -1) for x in numbers]
         dealt = _dealt(*given, generator=generator)
         posed = self._posed(*(torch.cat([x, y[:1]]) for x, y in zip(dealt, given, strict=True)))
@@ -179,9 +185,10 @@ def _dealt(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Exchanges numbers and degrees of a row at random, so that all problems are as likely."""
     numbers = torch.cat([argument, coefficients], dim=1)
-    choice = torch.rand(numbers.shape, generator=generator)
+    choice, noise, luck = (
+        torch.rand(x.shape, generator=generator, device=generator.device)
+        for x in (numbers, numbers, degrees)
+    )
     first = (choice + (numbers.abs() > ARGUMENT)).argmin(dim=1, keepdim=True)
-    noise = torch.rand(numbers.shape, generator=generator).scatter(1, first, -1.0)
-    numbers = numbers.gather(1, noise.argsort(dim=1))
-    order = torch.rand(degrees.shape, generator=generator).argsort(dim=1)
-    return numbers[:, :1], numbers[:, 1:], degrees.gather(1, order)
+    numbers = numbers.gather(1, noise.scatter(1, first, -1.0).argsort(dim=1))
+    return numbers[:, :1], numbers[:, 1:], degrees.gather(1, luck.argsort(dim=1))

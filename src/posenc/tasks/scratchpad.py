@@ -32,12 +32,13 @@ def written(
 
     Step t is a token of every column, and what is left after it.
     """
-    rows, steps = left.shape[:2]
+    (rows, steps), device = left.shape[:2], left.device
     same = left.new_zeros(rows, steps)
     parts = [(same + column)[..., None] for column in columns]
-    between = torch.arange(steps)[:, None] < steps - 1
+    between = torch.arange(steps, device=device)[:, None] < steps - 1
     grid = torch.cat([*parts, left, (same + separator)[..., None]], dim=2)
-    shown = torch.cat([torch.ones(steps, len(parts), dtype=torch.bool), kept, between], dim=1)
+    always = torch.ones(steps, len(parts), dtype=torch.bool, device=device)
+    shown = torch.cat([always, kept, between], dim=1)
     return grid.flatten(1)[:, shown.flatten()]
 
 

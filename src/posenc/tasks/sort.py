@@ -66,9 +66,8 @@ class Sort(Task):
 
     def _drawn(self, shape: tuple[int, int], generator: torch.Generator) -> Tensor:
         """-> items by what they are sorted by: their rank, or their value."""
-        if self.digits == 1:
-            return torch.randint(SYMBOLS, shape, generator=generator)
-        return torch.randint(LOWEST, 10 * PLACES[0], shape, generator=generator)
+        low, end = (0, SYMBOLS) if self.digits == 1 else (LOWEST, 10 * PLACES[0])
+        return torch.randint(low, end, shape, generator=generator, device=generator.device)
 
     def _posed(self, items: Tensor) -> Sample:
         prompt, answer = (self._named(x).flatten(1) for x in (items, items.sort(dim=1).values))
@@ -77,8 +76,8 @@ class Sort(Task):
     def _named(self, items: Tensor) -> Tensor:
         """(...) -> (...,digits) tokens."""
         if self.digits == 1:
-            return self._by_rank[items][..., None]
-        return items[..., None] // self._worth % 10
+            return self._by_rank.to(items.device)[items][..., None]
+        return items[..., None] // self._worth.to(items.device) % 10
 
     def _steps(self, items: Tensor, answer: Tensor) -> Tensor:
         """(n,T) items, (n,A) the answer -> all tokens."""
@@ -95,7 +94,7 @@ class Sort(Task):
             unsorted[:, step : step + 1] = least
             fronts.append(front)
             states.append(self._named(unsorted).flatten(1))
-        place = torch.arange(items.shape[1])
+        place = torch.arange(items.shape[1], device=items.device)
         columns: list[Tensor | int] = [into, *self._named(torch.cat(fronts, dim=1)).unbind(dim=2)]
         columns += [out, *self._named(unsorted).unbind(dim=2), rest]
         steps = written(
@@ -181,11 +180,12 @@ class Sort(Task):
 
     def reorder(self, prompt: Tensor, generator: torch.Generator) -> Tensor:
         """Another order of the items, or of their digits, wherever a few tries find one."""
-        places = torch.arange(len(prompt)) % self.digits
+        places = torch.arange(len(prompt), device=prompt.device) % self.digits
         tries = prompt.expand(TRIES, -1)
         orders = [shuffled(tries, kinds[None], generator) for kinds in (places * 0, places)]
         every = torch.cat([*orders, prompt[None]])
-        items = (every.view(len(every), -1, self.digits) * self._worth).sum(dim=2)
+        worth = self._worth.to(prompt.device)
+        items = (every.view(len(every), -1, self.digits) * worth).sum(dim=2)
         ordered = items.sort(dim=1).values
         moved, changed = ((x != x[-1]).any(dim=1).long() for x in (every, ordered))
         legal = (items >= (LOWEST if self.digits > 1 else 0)).all(dim=1)

@@ -42,7 +42,8 @@ class Summation(Task):
         self.vocabulary = Vocabulary([*map(str, range(self.plus)), "+", *words])
 
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
-        terms = torch.randint(1, MODULUS, (n, length), generator=generator)
+        device = generator.device
+        terms = torch.randint(1, MODULUS, (n, length), generator=generator, device=device)
         prompt = terms.new_full((n, 2 * length - 1), self.plus)
         prompt[:, ::2] = terms
         total = terms.sum(dim=1, keepdim=True) % MODULUS
@@ -54,7 +55,7 @@ class Summation(Task):
             self.plus + 1, len(self.vocabulary)
         )
         term, _, before, value, _, after = _columns(terms)
-        place = torch.arange(terms.shape[1])
+        place = torch.arange(terms.shape[1], device=terms.device)
         columns: list[Tensor | int] = [into, term, comp, term, self.plus, before, out, value]
         columns += [opens, value, becomes, after, closes, rest]
         steps = written(

@@ -10,7 +10,7 @@ def carried(sums: Tensor, base: int) -> Tensor:
     A place hands on a carry if it sums to `base` or more, and what it was handed if it sums to
     `base` - 1. So a carry is made at the last place below that sums to anything else.
     """
-    place = torch.arange(1, sums.shape[1] + 1)
+    place = torch.arange(1, sums.shape[1] + 1, device=sums.device)
     maker = torch.where(sums == base - 1, 0, place).cummax(dim=1).values
     nothing = torch.zeros_like(sums[:, :1])
     carries = torch.cat([nothing, (sums >= base).long()], dim=1).gather(1, maker)

@@ -42,11 +42,14 @@ class WhoBitWhom(Task):
         # Two bars among the modifiers part them into three; all pairs of places are equally likely.
         bars = distinct(n, 2, length - self.minimum + 2, generator).sort(1).values
         subject, verb = (bars + 1).split(1, dim=1)
-        adjectives = torch.randint(len(ADJECTIVES), (n, length), generator=generator)
-        adverbs = torch.randint(len(ADVERBS), (n, length), generator=generator)
+        device = generator.device
+        adjectives, adverbs = (
+            torch.randint(len(words), (n, length), generator=generator, device=device)
+            for words in (ADJECTIVES, ADVERBS)
+        )
         nouns = distinct(n, 2, len(NOUNS), generator) + FIRST_NOUN
 
-        place = torch.arange(length)
+        place = torch.arange(length, device=device)
         prompt = torch.where(
             (subject < place) & (place < verb),
             adverbs + FIRST_ADVERB,
