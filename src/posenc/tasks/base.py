@@ -117,7 +117,7 @@ class Task(ABC):
     def solve(self, prompt: list[int]) -> list[int]:
         """The scored answer tokens, computed slowly from the definition, independently of `sample`.
 
-        Raises ValueError for a prompt that is none of this task.
+        Raises ValueError for a prompt that is none of this task. It is never given an empty one.
         """
 
     @abstractmethod
@@ -173,8 +173,10 @@ class Task(ABC):
     def pose(self, prompt: list[int]) -> Sample:
         """The problem that has this prompt, as `sample` would give it.
 
-        Raises ValueError for a prompt that is none of this task.
+        Raises ValueError for a prompt that is none of this task, as an empty one is.
         """
+        if not prompt:
+            raise ValueError("the prompt is empty")
         asked, solution = torch.tensor([prompt]), torch.tensor(self.solve(prompt))
         where = self.asked(asked)
         in_place = where is not None
