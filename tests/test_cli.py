@@ -80,7 +80,7 @@ TYPED_WRONG = {
     "encoding._target_=os.system": ["encoding._target_=os.system", "posenc.encodings."],
 }
 FOUND_BY_BUILDING = {
-    "length.min=2": ["length.min=2", "who_bit_whom", "5"],
+    "length.min=2 length.train=4": ["length.min=2", "length.train=4", "who_bit_whom", "5"],
     "encoding=learned encoding.max_length=16": ["encoding.max_length=16", "learned", "101"],
     "encoding=learned positions=random": ["encoding.max_length=512", "positions=random", "2048"],
     "encoding=rope model.width=10 model.heads=2": ["model.width=10", "model.heads=2", "even"],
