@@ -51,8 +51,14 @@ def test_estimated_chance(length):
     brackets = {13: 0.5016, 15: 0.4363, 20: 0.3428, 25: 0.3083, 30: 0.2962}
     equations = {13: 0.5053, 15: 0.4257, 20: 0.3128, 25: 0.2736, 30: 0.2476}
     for task, measured in ((ModularArithmeticBrackets(), brackets), (SolveEquation(), equations)):
-        off = task.chance_error
-        assert task.chance(length).token == pytest.approx(measured[length], abs=off)
+        assert task.chance(length).token == pytest.approx(measured[length], abs=0.03)
+
+
+def test_without_products_a_bag_tells_something_of_longer_expressions():
+    """At 35 tokens a guesser that had met 500 prompts of every bag was right in .220 of them."""
+    task = ModularArithmeticBrackets(products=False)
+    assert task.chance(35).token == pytest.approx(0.22, abs=0.015)
+    assert task.chance(80).token == pytest.approx(0.2)
 
 
 @pytest.mark.parametrize("products", [True, False])
@@ -69,6 +75,6 @@ def test_estimated_chance_of_equations_goes_on_from_the_exact_one(monkeypatch):
     task = SolveEquation()
     exact = [task.chance(length).token for length in (9, 11, 12)]
     monkeypatch.setattr(by_digit, "TRIED", 4)
-    monkeypatch.setattr(by_digit, "DRAWN", 2_000_000)
+    monkeypatch.setattr(by_digit, "DRAWN", 4_000_000)
     estimated = [task.chance(length).token for length in (9, 11, 12)]
     assert estimated == pytest.approx(exact, abs=0.025)

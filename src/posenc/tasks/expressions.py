@@ -22,7 +22,7 @@ MODULUS = 5
 PLUS, MINUS, OPEN, CLOSE, TIMES = range(MODULUS, MODULUS + 5)
 LEAF = 4
 """Tokens of the longest expression without an operator."""
-DRAWN, ORDERS = 400_000, 125
+DRAWN, ORDERS = 800_000, 200
 """Of an estimated chance: tokens of all expressions, and how many of these share a bag."""
 
 

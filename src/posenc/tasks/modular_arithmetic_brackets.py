@@ -21,8 +21,8 @@ from posenc.tasks.expressions import (
 from posenc.tasks.strings import shuffled
 from posenc.tasks.tried import tried_chance
 
-TRIED, FLAT = 12, 31
-"""The longest prompts that are all tried; those from which on a bag tells next to nothing."""
+TRIED = 12
+"""The longest prompts that are all tried."""
 
 
 class ModularArithmeticBrackets(Task):
@@ -46,6 +46,8 @@ class ModularArithmeticBrackets(Task):
             raise ConfigError(f"task.products={products}: must be true or false")
         self.vocabulary = Vocabulary("01234+-()*" if products else "01234+-()")
         self.operators = (PLUS, MINUS, TIMES) if products else (PLUS, MINUS)
+        self.flat = 31 if products else 61
+        """The shortest prompts whose bag tells next to nothing."""
 
     def sample(self, n: int, length: int, generator: torch.Generator) -> Sample:
         prompt, brackets = drawn(n, length, self.operators, generator)
@@ -57,15 +59,15 @@ class ModularArithmeticBrackets(Task):
     def chance(self, length: int) -> Chance:
         """Exact up to 12 tokens, where all prompts are tried.
 
-        Up to 30 tokens it is estimated by `bag_gain`. Of longer ones a guess that always is 0
-        is hardly worse: at 35 and 40 tokens, one that had met 500 prompts of a bag scored .289 and
-        .293, and the other .291 and .292.
+        Up to 30 tokens, or 60 without products, it is estimated by `bag_gain`. Of longer ones a
+        guess that always is 0 is hardly worse: at 35 and 40 tokens, one that had met 500 prompts of
+        a bag scored .289 and .293, and the other .291 and .292.
         """
         if length <= TRIED:
             prompts, values, likely = every(length, self.operators)
             return tried_chance(Sample(prompts, values[:, None]), likely)
         score = self._zero(length)
-        if length < FLAT:
+        if length < self.flat:
             generator = torch.Generator().manual_seed(0)
             prompts, brackets = drawn(DRAWN // length, length, self.operators, generator)
             score += bag_gain(prompts, kinds(prompts), brackets.values, generator)
