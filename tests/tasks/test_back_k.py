@@ -21,7 +21,7 @@ def test_shorter_strings_have_no_such_symbol():
         task.solve([1, 2, 3])
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5])
+@pytest.mark.parametrize("k", [0, -1, 1.5, True])
 def test_a_place_that_cannot_be(k):
     with pytest.raises(ConfigError, match=rf"task\.k={k}: must be a whole number, at least 1"):
         BackK(k=k)

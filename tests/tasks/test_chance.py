@@ -30,6 +30,7 @@ from posenc.tasks.reverse import Reverse
 from posenc.tasks.reverse_then_copy import ReverseThenCopy
 from posenc.tasks.reverse_twice import ReverseTwice
 from posenc.tasks.shift import Shift
+from posenc.tasks.summation import Summation
 
 BOUND = 3  # standard errors
 ROWS = 10_000
@@ -62,6 +63,7 @@ TASKS = {
     "first_of_two-3": (FirstOfTwo(marked=3, fillers=1), [2, 3, 5]),
     "cycle_navigation": (CycleNavigation(), [1, 2, 5]),
     "missing_duplicate": (MissingDuplicate(), [2, 3, 6, 7]),
+    "summation": (Summation(), [1, 2, 3]),
 }
 
 

@@ -48,7 +48,6 @@ class Sort(Task):
     """
 
     order_matters = False
-    chance_error = 0.03
 
     def __init__(self, *, digits: int = 1, scratchpad: bool = False) -> None:
         if type(digits) is not int or digits not in (1, len(PLACES)):
@@ -56,6 +55,7 @@ class Sort(Task):
         self.digits = digits
         self.scratchpad = check_scratchpad(scratchpad)
         self.order_matters = scratchpad or digits > 1
+        self.chance_error = 0.03 if self.order_matters else 0.0
         items = [f"s{symbol}" for symbol in range(SYMBOLS)] if digits == 1 else map(str, range(10))
         self.vocabulary = Vocabulary([*items, *(WORDS if scratchpad else ())])
         self._by_rank = torch.tensor(RANK).argsort()

@@ -20,7 +20,7 @@ def check_whole(key: str, value: int, low: int, high: int | None = None) -> int:
 
     None stands for no upper end.
     """
-    if not isinstance(value, int) or value < low or (high is not None and value > high):
+    if type(value) is not int or value < low or (high is not None and value > high):
         bounds = f", at least {low}" if high is None else f" from {low} to {high}"
         raise ConfigError(f"{key}={value}: must be a whole number{bounds}")
     return value

@@ -32,11 +32,11 @@ class Summation(Task):
     """
 
     order_matters = False
-    chance_error = 0.03
 
     def __init__(self, *, scratchpad: bool = False) -> None:
         self.scratchpad = check_scratchpad(scratchpad)
         self.order_matters = scratchpad
+        self.chance_error = 0.03 if scratchpad else 0.0
         self.plus = 2 * MODULUS - 1 if scratchpad else MODULUS
         words = WORDS if scratchpad else ()
         self.vocabulary = Vocabulary([*map(str, range(self.plus)), "+", *words])
