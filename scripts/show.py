@@ -29,6 +29,9 @@ from posenc.reopen import arguments, reopen
 from posenc.results.records import RunFolder, evaluation_hash
 from posenc.schema import CONFIGS, Config, load
 
+LONGEST = 1000
+"""Of the problems that are shown."""
+
 
 def ask(given: Sequence[str]) -> None:
     """Shows what a finished run makes of a prompt."""
@@ -74,6 +77,8 @@ def pose(given: Sequence[str]) -> None:
     length, some = own.get("length", str(experiment.trained[0])), experiment.trained[:4]
     if not length.isdecimal() or not experiment.task.lengths(int(length), int(length)):
         raise ConfigError(f"length={length}: must be a length of {name}, such as {some}")
+    if int(length) > LONGEST:
+        raise ConfigError(f"length={length}: must be at most {LONGEST} to be shown")
     show_problems(
         experiment,
         int(length),

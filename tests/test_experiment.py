@@ -97,13 +97,16 @@ def test_lengths_are_the_legal_ones(built):
     [
         (
             ("length.min=2", "length.train=4"),
-            r"length\.min=2 length\.train=4: no length of who_bit_whom .* its shortest is 5",
+            r"length\.min=2 length\.train=4: no length of who_bit_whom .* it has 5, 6, 7, 8, ",
         ),
         (
             ("task=copy", "task.unique=true", "task.symbols=99", "eval.lengths=[50]"),
             r"task\.symbols=99: too few for 100 unique symbols; set task\.symbols=100",
         ),
-        (("eval.lengths=[3]",), r"eval\.lengths: who_bit_whom is not defined at length 3"),
+        (
+            ("eval.lengths=[3]",),
+            r"eval\.lengths: who_bit_whom has no problem of length 3 to test; it has 5, 6",
+        ),
         (("eval.probe_lengths=[2]",), r"eval\.probe_lengths: .* length 2"),
     ],
 )
@@ -180,3 +183,26 @@ def test_no_code_in_a_checkpoint_is_run(tmp_path):
     with pytest.raises(ConfigError):
         read_checkpoint(tmp_path / "last.ckpt")
     assert not (tmp_path / "sprung").exists()
+
+
+def test_logits_that_do_not_fit_into_memory_are_refused(built):
+    with pytest.raises(ConfigError, match=r"data\.batch_size=10000000: .* do not fit into memory"):
+        built("task=copy", "task.symbols=9999", "data.batch_size=10000000")
+
+
+def test_a_file_that_leaves_nothing_to_test_is_refused(built, tmp_path):
+    path = tmp_path / "two.jsonl"
+    path.write_text('{"prompt":"a b c d e","answer":"x"}\n{"prompt":"b a c d e","answer":"y"}\n')
+    with pytest.raises(ConfigError, match=r"file leaves no problem to test in between; let it"):
+        built("task=file", f"task.path={path}", "task.held_out=0.0001")
+    with pytest.raises(ConfigError, match=r"no length of file in between; none is left to train"):
+        built("task=file", f"task.path={path}", "task.held_out=0.9999")
+
+
+def test_what_lengths_there_are_is_said(built):
+    with pytest.raises(ConfigError, match=r"no length of dyck in between; it has 2, 4, 6$"):
+        built("task=dyck", "length={min:7,train:7,test:7}")
+    with pytest.raises(
+        ConfigError, match=r"no problem of length 7 to test; it has 6, 8, 10, 12, \.\.\., 100$"
+    ):
+        built("task=dyck", "eval.lengths=[7]")

@@ -39,9 +39,10 @@ def build(config: Config) -> Experiment:
         raise ConfigError("trainer.accelerator=gpu: PyTorch finds none here; cpu would run")
     trained = task.lengths(length.min, length.train)
     if not trained:
+        others = task.lengths(1, length.test)
         raise ConfigError(
             f"length.min={length.min} length.train={length.train}: no length of {name} in between; "
-            f"its shortest is {task.minimum}"
+            f"{_some(others) or 'none is left to train on, up to length.test'}"
         )
     if config.data.curriculum == "fixed":
         trained = trained[-1:]
@@ -51,10 +52,19 @@ def build(config: Config) -> Experiment:
             f"{name} stand; set model=decoder"
         )
     tested = task.unseen(trained)
+    testable = tested.lengths(length.min, length.test)
+    if not testable:
+        raise ConfigError(
+            f"length.min={length.min} length.test={length.test}: {name} leaves no problem to test "
+            "in between; let it hold out more, or give it longer ones"
+        )
     for key in ("lengths", "probe_lengths"):
         for wanted in getattr(config.eval, key) or []:
             if not tested.lengths(wanted, wanted):
-                raise ConfigError(f"eval.{key}: {name} is not defined at length {wanted}")
+                raise ConfigError(
+                    f"eval.{key}: {name} has no problem of length {wanted} to test; "
+                    f"{_some(testable)}"
+                )
     span = (length.min, length.train, length.test)
     evaluated = sorted(set(config.eval.lengths or evaluation_lengths(tested, *span)))
     probed = sorted(set(config.eval.probe_lengths or probe_lengths(tested, *span)))
@@ -64,6 +74,7 @@ def build(config: Config) -> Experiment:
     longest_tested = max(
         (_longest(each, evaluated, causal=causal) for each in grid), key=attrgetter("tokens")
     )
+    _check_logits(config, task, trained[-1])
     tied = {
         "threshold": longest_trained.tokens,
         "trained_length": longest_trained.tokens,
@@ -80,6 +91,13 @@ def build(config: Config) -> Experiment:
     for each in grid:
         experiment.check_room(_longest(each, evaluated + probed, causal=causal), longest_trained)
     return experiment
+
+
+def _some(lengths: Sequence[int]) -> str:
+    """What legal lengths there are, in a few words; empty where there are none."""
+    shown = list(map(str, lengths[:4])) + ["..."] * (len(lengths) > 5)
+    shown += [str(lengths[-1])] * (len(lengths) > 4)
+    return f"it has {', '.join(shown)}" if lengths else ""
 
 
 def make_task(config: Config) -> Task:
@@ -106,6 +124,17 @@ def _positions(config: Config, tied: Mapping[str, float]) -> Positions:
             f"set positions={owns[-1]['name']}, as the last part does"
         )
     return Several([common if own is None else _make(own, tied=tied) for own in owns])
+
+
+def _check_logits(config: Config, task: Task, length: int) -> None:
+    """Raises ConfigError where those of a batch, in float32, do not fit into memory."""
+    rows, symbols = config.data.batch_size, len(task.vocabulary)
+    answers = task.largest(length).answer.shape[1]
+    if 4 * rows * answers * symbols > _memory():
+        raise ConfigError(
+            f"data.batch_size={rows}: {rows} problems of length {length} have logits for {answers} "
+            f"places and {symbols} symbols each, which do not fit into memory; lower one of them"
+        )
 
 
 def _network(config: Config, task: Task, tied: Mapping[str, float]) -> Transformer:

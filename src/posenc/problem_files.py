@@ -11,7 +11,15 @@ from typing import Any, NamedTuple
 
 from posenc.errors import ConfigError
 
-SPLITS: dict[str, Callable[[str], list[str]]] = {"words": str.split, "characters": list}
+SPACE = "␣"
+"""What stands for white space where it is a token of its own."""
+
+
+def _characters(text: str) -> list[str]:
+    return [SPACE if character.isspace() else character for character in text]
+
+
+SPLITS: dict[str, Callable[[str], list[str]]] = {"words": str.split, "characters": _characters}
 """How a plain string is cut into tokens: at white space, or everywhere."""
 
 
@@ -30,12 +38,15 @@ def pinned(task: dict[str, Any]) -> dict[str, Any]:
     """
     if task.get("path") is None:
         return task
+    for key in ("path", "digest"):
+        if not isinstance(task[key], str | None):
+            raise ConfigError(f"task.{key}={task[key]}: must be text; quote what looks otherwise")
     path = Path(task["path"]).expanduser().resolve()
     found = digest(path)
     if task["digest"] not in (None, found):
         raise ConfigError(
             f"task.path={path}: the file has changed; it was {task['digest']} and is {found}, so "
-            "restore it, or set task.digest=null for another run"
+            "restore it, or train on it as it is now: train.py with task.digest=null"
         )
     return task | {"path": str(path), "digest": found}
 
@@ -59,7 +70,7 @@ def read(path: Path, split: str) -> list[Problem]:
     """
     first: dict[tuple[str, ...], tuple[int, Problem]] = {}
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"task.path={path}: {error}; name a text file in UTF-8") from None
     for number, line in enumerate(lines, start=1):
@@ -81,12 +92,18 @@ def _problem(line: str, split: Callable[[str], list[str]]) -> Problem:
     """Raises ValueError, saying what is wrong, unless the line holds a problem."""
     example = '{"prompt": ["b", "a"], "answer": "a b"}'
     try:
-        found = json.loads(line)
-    except ValueError as error:
+        found = json.loads(line, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"is no JSON ({error}); write {example}") from None
     if not isinstance(found, dict) or set(found) != {"prompt", "answer"}:
         raise ValueError(f"must have the keys prompt and answer and no other, as in {example}")
     return Problem(*(_tokens(key, found[key], split) for key in ("prompt", "answer")))
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(dict(pairs)) < len(pairs):
+        raise ValueError("a key stands in it twice")
+    return dict(pairs)
 
 
 def _tokens(key: str, value: object, split: Callable[[str], list[str]]) -> tuple[str, ...]:
@@ -98,6 +115,8 @@ def _tokens(key: str, value: object, split: Callable[[str], list[str]]) -> tuple
         whole = isinstance(token, str | int) and not isinstance(token, bool)
         if not whole or len(str(token).split()) != 1:
             raise ValueError(f"{key}: {token!r} must be a whole number, or text without a space")
+        if not str(token).isprintable():
+            raise ValueError(f"{key}: {token!r} cannot be printed")
         if token == "?":
             raise ValueError(f"{key}: '?' stands for the place of an answer; write it otherwise")
     return tuple(map(str, value))

@@ -13,7 +13,7 @@ from posenc.errors import ConfigError
 from posenc.results.records import EVALUATION_KEYS, RunFolder, leaf
 from posenc.schema import Config, load
 
-CHANGEABLE = (*EVALUATION_KEYS, "encoding.factor_at_eval", "threads")
+CHANGEABLE = (*EVALUATION_KEYS, "encoding.factor_at_eval", "threads", "task.path")
 """Keys that may differ from those of the run, together with all below them."""
 
 
@@ -59,6 +59,8 @@ def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
         saved = OmegaConf.load(file)
         if not isinstance(saved, DictConfig):
             raise ValueError("holds no settings")
+        if moved := OmegaConf.select(wanted, "task.path"):
+            OmegaConf.update(saved, "task.path", moved)
         own = leaf(asdict(load(saved)))
     except (OSError, ValueError, YAMLError, OmegaConfBaseException) as error:
         raise ConfigError(f"{file}: {error}") from None

@@ -146,7 +146,7 @@ def _check_plugin(group: str, node: Any) -> None:
         if not _same_kind(node[key], default):
             kind = type(default).__name__
             raise ConfigError(f"{group}.{key}={node[key]}: must be of type {kind}, as {default} is")
-        if isinstance(default, int) and abs(node[key]) > LARGEST_SETTING:
+        if isinstance(node[key], int) and abs(node[key]) > LARGEST_SETTING:
             raise ConfigError(f"{group}.{key}={node[key]}: must be at most {LARGEST_SETTING}")
         if isinstance(default, float):
             node[key] = float(node[key])  # 10000 and 10000.0 are one configuration
@@ -218,8 +218,9 @@ def _refuse_impossible(config: Config) -> None:
         raise ConfigError(
             f"length.test={length.test}: must be at least length.train={length.train}"
         )
-    if config.eval.second == [] or min(config.eval.second or [1]) < 1:
-        raise ConfigError(f"eval.second={config.eval.second}: name sizes from 1 on, or null")
+    sizes, (least, most) = config.eval.second, RANGES["length.test"]
+    if sizes is not None and not all(least <= size <= most for size in sizes or [0]):
+        raise ConfigError(f"eval.second={sizes}: name sizes from {least} to {most}, or null")
     for key in ("lengths", "probe_lengths"):
         lengths = getattr(config.eval, key)
         if lengths == []:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import torch
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from torch import Tensor
 
 from posenc.errors import ConfigError
@@ -70,8 +71,9 @@ def show(experiment: Experiment, text: str, *, title: str) -> None:
     prompt = experiment.task.vocabulary.encode(text)
     if not prompt:
         raise ConfigError(f"prompt= is missing: write one such as prompt='{_example(experiment)}'")
+    first = reply(experiment, prompt)
     other = experiment.task.reorder(torch.tensor(prompt), generator(0, "reorder")).tolist()
-    first, second = (reply(experiment, tokens) for tokens in (prompt, other))
+    second = reply(experiment, other)
     gap = (first.probabilities - second.probabilities).abs().max().item()
     alike = gap <= ALIKE
     right = [each.said == each.right for each in (first, second)]
@@ -97,17 +99,19 @@ def _example(experiment: Experiment) -> str:
 
 def _print(console: Console, experiment: Experiment, given: Reply, *, lucky: bool) -> None:
     vocabulary, said = experiment.task.vocabulary, given.said
-    verdict = "[green]right[/]" if said == given.right else "[red]wrong[/]"
+    right = said == given.right
+    verdict = Text("right", style="green") if right else Text("wrong", style="red")
     if lucky:
-        verdict = "the same answer to both, so right for one by luck"
+        verdict = Text("the same answer to both, so right for one by luck")
     sure = given.probabilities.amax(dim=-1).prod().item()
-    console.print(f"\n[bold]{vocabulary.decode(given.prompt)}[/]")
-    console.print(f"  answers {vocabulary.decode(said)}, {sure:.0%} sure: {verdict}")
+    console.print(Text(f"\n{vocabulary.decode(given.prompt)}", style="bold"))
+    answer = f"  answers {vocabulary.decode(said)}, {sure:.0%} sure: "
+    console.print(Text.assemble(answer, verdict))
     if len(said) > 1:
         console.print("  the first token:")
     likeliest = given.probabilities[0].topk(min(LISTED, len(vocabulary)))
     for share, token in zip(*map(Tensor.tolist, likeliest), strict=True):
-        console.print(f"    {vocabulary.symbols[token]:<10} {share:.3f} {_bar(share)}")
+        console.print(Text(f"    {vocabulary.symbols[token]:<10} {share:.3f} {_bar(share)}"))
     symbols = [vocabulary.symbols[token] for token in given.prompt]
     layers = list(enumerate(given.attention, start=1))
     aside = max(1, console.width // COLUMN - 1)
@@ -124,7 +128,7 @@ def _print_attention(console: Console, symbols: list[str], layers: dict[int, Ten
         table.add_column(f"in layer {layer}", width=COLUMN - 2)
     for place, symbol in enumerate(symbols):
         shares = [looked[place].item() for looked in layers.values()]
-        table.add_row(symbol, *(f"{share:.2f} {_bar(share)}" for share in shares))
+        table.add_row(Text(symbol), *(f"{share:.2f} {_bar(share)}" for share in shares))
     console.print(table)
 
 

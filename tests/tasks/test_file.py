@@ -69,6 +69,9 @@ def test_strings_are_cut_into_characters_where_asked(file):
         (problem(["a", 0.5], "b"), "prompt: 0.5 must be"),
         (problem(["a", True], "b"), "prompt: True must be"),
         (problem("a", ["b c"]), "answer: 'b c' must be"),
+        ('{"prompt": "a", "prompt": "b", "answer": "c"}', "is no JSON (a key stands in it twice)"),
+        ("[" * 100_000, "is no JSON ("),
+        (problem(["a\0"], "b"), r"prompt: 'a\x00' cannot be printed"),
         (problem("a ?", "b"), "prompt: '?' stands for the place of an answer"),
         (problem("1 2", "4"), "its prompt is that of line 1, its answer another"),
     ],
@@ -155,3 +158,23 @@ def test_a_run_is_that_of_the_content_and_not_of_the_name(file, tmp_path, config
 def test_the_example_holds_sentences():
     assert len(EXAMPLE.read_text().splitlines()) > 400
     assert File().lengths(0, 100) == list(range(5, 31))
+
+
+def test_lines_end_where_json_lines_end(tmp_path):
+    path = tmp_path / "lines.jsonl"
+    lines = '{"prompt": "a\u2028b", "answer": "c"}\r\n\n{"prompt": "b a", "answer": "d"}'
+    path.write_text(f"\ufeff{lines}", encoding="utf-8")
+    assert File(path=str(path)).vocabulary.symbols == ("a", "b", "c", "d")
+
+
+def test_spaces_are_characters(file):
+    task = File(path=file(problem("a b", "b a")), split="characters")
+    assert task.vocabulary.decode(task.solve(task.vocabulary.encode("a ␣ b"))) == "b ␣ a"
+
+
+@pytest.mark.parametrize("key", ["path", "digest"])
+@pytest.mark.parametrize("value", [5, True, [1]])
+def test_names_are_text(file, key, value):
+    settings = {"path": file(problem("a", "b"))} | {key: value}
+    with pytest.raises(ConfigError, match=re.escape(f"task.{key}={value}: must be text")):
+        File(**settings)

@@ -75,5 +75,6 @@ def _bits(rows: Sequence[Row]) -> tuple[str, Table]:
         inside = [row for row in rows if start <= int(row["place"]) < end]
         if inside:
             means = [sum(float(row[key]) for row in inside) / len(inside) for key in MEASURED]
-            table.add_row(f"{start + 1} to {end}", *(f"{mean:.3f}" for mean in means))
+            last = int(inside[-1]["place"]) + 1
+            table.add_row(f"{start + 1} to {last}", *(f"{mean:.3f}" for mean in means))
     return f"bits a token at length {length}", table

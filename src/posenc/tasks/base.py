@@ -161,7 +161,7 @@ class Task(ABC):
 
         Raises ConfigError where they have none.
         """
-        raise ConfigError(f"eval.second=[{second}]: problems of this task have one size only")
+        raise ConfigError(f"eval.second=[{second}]: problems of this task have one size; set null")
 
     def floor(self, place: int) -> float | None:
         """Bits that the best predictor needs, on average, for the answer at prompt token `place`.

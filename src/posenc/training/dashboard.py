@@ -128,11 +128,13 @@ def _pixels(chart: alt.TopLevelMixin) -> NDArray[np.uint8]:
 
 def _markdown(sample: Sample, given: Tensor, vocabulary: Vocabulary) -> str:
     scored = torch.ones_like(given, dtype=torch.bool) if sample.scored is None else sample.scored
+    judged = scored if sample.judged is None else sample.judged
     lines = ["| prompt | answer | model says | |", "|---|---|---|---|"]
-    for prompt, answer, said, counts in zip(
-        sample.prompt, sample.answer, given, scored, strict=True
+    for prompt, answer, said, asked, counts in zip(
+        sample.prompt, sample.answer, given, scored, judged, strict=True
     ):
         verdict = "right" if torch.equal(answer[counts], said[counts]) else "**wrong**"
-        words = (vocabulary.decode(part.tolist()) for part in (prompt, answer, said))
+        parts = (prompt, answer[asked], said[asked])
+        words = (vocabulary.decode(part.tolist()) for part in parts)
         lines.append(f"| {' | '.join(words)} | {verdict} |")
     return "\n".join(lines)
