@@ -143,3 +143,49 @@ def test_a_poor_encoding_and_a_reader_that_leaves_are_no_error(biting: Path) -> 
     left = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
     assert (left.returncode, left.stderr) == (1, "")
+
+
+def test_tokens_that_look_like_markup_are_shown_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "odd.jsonl"
+    lines = [
+        f'{{"prompt": "the [mask] bit {n} [/red] :smile:", "answer": "[b] x"}}' for n in range(30)
+    ]
+    file.write_text("\n".join(lines))
+    folder = trained(tmp_path / "outputs", "task=file", f"task.path={file}")
+    out = show(folder, "the [mask] bit 3 [/red] :smile:").out
+    assert "\nthe [mask] bit 3 [/red] :smile:\n" in out
+    assert len(re.findall(r"^ \[mask\] +\d\.\d\d", out, re.MULTILINE)) == 2
+    moved = file.rename(tmp_path / "moved.jsonl")
+    refused = show(folder, "the [mask] bit 3 [/red] :smile:")
+    assert refused.code == 2
+    assert "No such file" in refused.err
+    found = show(folder, "the [mask] bit 3 [/red] :smile:", f"task.path={moved}")
+    assert found.out == out
+
+
+def test_answers_in_place_and_padded_ones_are_asked_where_they_stand(tmp_path: Path) -> None:
+    folder = trained(tmp_path, "task=flip_flop", "model=decoder")
+    out = show(folder, "w 1 i 0 r 1 w 0 r").out
+    assert re.search(r"answers [w01ri] [w01ri], \d+% sure", out)
+    assert " ? " not in out.partition("attention")[2].replace("from ?", "")
+    other = trained(tmp_path / "other", "task=stack_manipulation", "length.test=24")
+    assert "\n0 1 pop\n" in show(other, "0 1 pop").out
+
+
+@pytest.mark.parametrize(
+    ("task", "prompts"),
+    [
+        ("flip_flop", ["w 0 i 0 i 1 r 0 i 0", "r", "w r"]),
+        ("polynomial", ["-3", "+", ": : : -2"]),
+        ("binary_addition", ["1 + 1 + 1"]),
+        ("addition", ["7 0 + 3"]),
+    ],
+)
+def test_a_prompt_that_is_no_problem_is_refused_with_one_that_is(
+    task: str, prompts: list[str], tmp_path: Path
+) -> None:
+    folder = trained(tmp_path, f"task={task}", "model=decoder", "length.min=2", "length.train=8")
+    for prompt in prompts:
+        ended = show(folder, prompt)
+        assert ended.code == 2
+        assert re.fullmatch(r"error: prompt: it has no answer; one that has is '.+'\n", ended.err)

@@ -9,7 +9,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from posenc.errors import RunFailed
-from posenc.training.dashboard import _spread, _text_and_pictures
+from posenc.seeding import generator
+from posenc.training.dashboard import _markdown, _spread, _text_and_pictures
 
 SETTINGS = (
     "logger=tensorboard", "trainer.accumulate_grad_batches=2", "trainer.log_every_n_steps=3",
@@ -144,3 +145,21 @@ def test_a_run_is_one_entry_of_the_list(broken):
 )
 def test_of_many_layers_some_are_drawn_from_the_first_to_the_last(there, drawn):
     assert _spread(there, 4) == drawn
+
+
+@pytest.mark.parametrize("name", ["flip_flop", "stack_manipulation", "stream"])
+def test_samples_show_what_is_asked_and_judge_what_counts(name, built):
+    """`_markdown` of answers that are right wherever it counts and nowhere else."""
+    task = built(f"task={name}", "model=decoder").task
+    sample = task.sample(20, task.lengths(5, 20)[-1], generator(0, "shown"))
+    judged = sample.scored if sample.judged is None else sample.judged
+    said = sample.answer.where(judged, (sample.answer + 1) % len(task.vocabulary))
+    _, _, *lines = _markdown(sample, said, task.vocabulary).splitlines()
+    for line, prompt in zip(lines, sample.prompt.tolist(), strict=True):
+        shown, answer, words, verdict = (cell.strip() for cell in line.strip("|").split("|"))
+        assert shown == task.vocabulary.decode(prompt)
+        assert answer == task.vocabulary.decode(task.solve(prompt))
+        assert len(words.split()) == len(answer.split())
+        assert verdict == "right"
+    wrong = said.where(~judged, (sample.answer + 1) % len(task.vocabulary))
+    assert "| right |" not in _markdown(sample, wrong, task.vocabulary)

@@ -16,8 +16,7 @@ from posenc.tasks.operands import Operands
 from posenc.tasks.strings import ended
 
 ORDERS = {"reversed": (True, True), "answer_reversed": (False, True), "plain": (False, False)}
-"""Whether the numbers, and whether the answer, are written with the least significant digit first.
-"""
+"""Whether the numbers and whether the answer have the least significant digit first."""
 TRIES = 32
 """Other orders among which `reorder` looks for another answer."""
 
