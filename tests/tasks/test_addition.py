@@ -12,9 +12,9 @@ from posenc.positions.abacus import Abacus
 from posenc.positions.task import Coupled
 from posenc.seeding import generator
 from posenc.tasks.addition import Addition
-from posenc.tasks.arithmetic import ORDERS
 from posenc.tasks.base import Chance, Sample
-from posenc.tasks.sums import carried
+from posenc.tasks.shared.arithmetic import ORDERS
+from posenc.tasks.shared.sums import carried
 
 
 def asked(task: Addition, text: str) -> Sample:

@@ -9,10 +9,10 @@ import torch
 from posenc.errors import ConfigError
 from posenc.seeding import generator
 from posenc.tasks.addition import Addition
-from posenc.tasks.arithmetic import ORDERS, Arithmetic
 from posenc.tasks.base import Chance
 from posenc.tasks.multiplication import Multiplication
-from posenc.tasks.notation import MARKERS
+from posenc.tasks.shared.arithmetic import ORDERS, Arithmetic
+from posenc.tasks.shared.notation import MARKERS
 from posenc.tasks.subtraction import Subtraction
 
 MCLEISH = {"padded": False, "second": "any"}
@@ -293,7 +293,7 @@ def test_chance_is_that_of_the_best_guess(kind, padded, second, base, length):
 def test_an_estimated_chance_is_close(kind, base, length, monkeypatch):
     task = kind(base=base, **MCLEISH)
     exact = task.chance(length)
-    monkeypatch.setattr("posenc.tasks.arithmetic_chance.TRIED", 0)
+    monkeypatch.setattr("posenc.tasks.shared.arithmetic_chance.TRIED", 0)
     estimate = task.chance(length)
     assert estimate == task.chance(length)
     for found, known in zip(estimate, exact, strict=True):

@@ -8,11 +8,11 @@ import torch
 
 from posenc.seeding import generator
 from posenc.tasks.base import Sample
-from posenc.tasks.binary import bits_of, numbers, positive, roots
 from posenc.tasks.binary_addition import BinaryAddition
 from posenc.tasks.binary_multiplication import BinaryMultiplication
 from posenc.tasks.compute_sqrt import ComputeSqrt
-from posenc.tasks.tried import met_chance
+from posenc.tasks.shared.binary import bits_of, numbers, positive, roots
+from posenc.tasks.shared.tried import met_chance
 
 
 def solved(task, text):

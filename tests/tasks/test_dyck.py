@@ -7,8 +7,8 @@ import torch
 
 from posenc.errors import ConfigError
 from posenc.seeding import generator
-from posenc.tasks.brackets import typed
 from posenc.tasks.dyck import Dyck, balanced
+from posenc.tasks.shared.brackets import typed
 
 
 def drawn(task: Dyck, rows: int, length: int) -> dict[str, Counter]:

@@ -10,8 +10,8 @@ import posenc.tasks.solve_equation as by_digit
 from posenc.errors import ConfigError
 from posenc.seeding import generator
 from posenc.tasks.base import Sample
-from posenc.tasks.expressions import MINUS, PLUS, every
 from posenc.tasks.modular_arithmetic_brackets import ModularArithmeticBrackets
+from posenc.tasks.shared.expressions import MINUS, PLUS, every
 from posenc.tasks.solve_equation import SolveEquation
 
 

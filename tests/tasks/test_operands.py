@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from posenc.seeding import generator
-from posenc.tasks.operands import Operands
+from posenc.tasks.shared.operands import Operands
 
 SHAPES = {
     "padded": Operands(3, (2, 2), padded=True, falling=False),

@@ -4,7 +4,7 @@ import pytest
 
 from posenc.seeding import generator
 from posenc.tasks.polynomial import Polynomial
-from posenc.tasks.tried import tried_chance
+from posenc.tasks.shared.tried import tried_chance
 
 STEPS = (
     "in 3 x^2 comp 3 * 4 out 12 [ 0 + 12 -> 2 ] re -1 x^0 0 x^3 # "

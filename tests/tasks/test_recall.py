@@ -3,7 +3,7 @@
 import pytest
 
 from posenc.seeding import generator
-from posenc.tasks.recall import all_different
+from posenc.tasks.shared.recall import all_different
 
 
 @pytest.mark.parametrize("below", [4, 3, 2])

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from posenc.seeding import generator
-from posenc.tasks.stack_chance import blind_chance
+from posenc.tasks.shared.stack_chance import blind_chance
 from posenc.tasks.stack_manipulation import StackManipulation
 
 NAMES = {"0": "0", "1": "1", "-": "pop", "o": "push0", "l": "push1"}

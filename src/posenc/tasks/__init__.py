@@ -1,1 +1,1 @@
-"""Synthetic tasks: `base` is the contract, every other file is one task."""
+"""Synthetic tasks: `base` is the contract, `shared` what several use, every other file one task."""

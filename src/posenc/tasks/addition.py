@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from posenc.tasks.arithmetic import Arithmetic
-from posenc.tasks.sums import carried
+from posenc.tasks.shared.arithmetic import Arithmetic
+from posenc.tasks.shared.sums import carried
 
 
 class Addition(Arithmetic):

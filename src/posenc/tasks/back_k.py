@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance
-from posenc.tasks.picking import Picking
-from posenc.tasks.strings import check_whole, symbol_chance
+from posenc.tasks.shared.picking import Picking
+from posenc.tasks.shared.strings import check_whole, symbol_chance
 
 
 class BackK(Picking):

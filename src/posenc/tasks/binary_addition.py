@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from posenc.tasks.binary_operation import BinaryOperation
+from posenc.tasks.shared.binary_operation import BinaryOperation
 
 
 class BinaryAddition(BinaryOperation):

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.strings import numbered, rearrange
+from posenc.tasks.shared.strings import numbered, rearrange
 
 
 class BucketSort(Task):

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.binary import bits_of, numbers, positive, roots
-from posenc.tasks.strings import rearrange
-from posenc.tasks.tried import met_chance, tried_chance
+from posenc.tasks.shared.binary import bits_of, numbers, positive, roots
+from posenc.tasks.shared.strings import rearrange
+from posenc.tasks.shared.tried import met_chance, tried_chance
 
 TRIED = 14
 """The longest prompts that are all tried."""

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance
-from posenc.tasks.picking import Picking
-from posenc.tasks.strings import distinct
+from posenc.tasks.shared.picking import Picking
+from posenc.tasks.shared.strings import distinct
 
 
 class Copy(Picking):

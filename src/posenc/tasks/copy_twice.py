@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from posenc.tasks.picking import Picking, parted
+from posenc.tasks.shared.picking import Picking, parted
 
 
 class CopyTwice(Picking):

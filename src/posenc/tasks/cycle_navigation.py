@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.strings import rearrange
+from posenc.tasks.shared.strings import rearrange
 
 PLACES = 5
 STEPS = {"-1": -1, "+0": 0, "+1": 1}

@@ -5,8 +5,8 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.brackets import brackets, depths, open_ends, typed
-from posenc.tasks.strings import rearrange
+from posenc.tasks.shared.brackets import brackets, depths, open_ends, typed
+from posenc.tasks.shared.strings import rearrange
 
 
 class Dyck(Task):

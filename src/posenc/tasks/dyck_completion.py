@@ -7,8 +7,8 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.brackets import brackets, depths, open_ends, typed
-from posenc.tasks.strings import arrangement_chance, ended, rearrange
+from posenc.tasks.shared.brackets import brackets, depths, open_ends, typed
+from posenc.tasks.shared.strings import arrangement_chance, ended, rearrange
 
 SELDOM = 1e-9
 """Depths less probable than this count as none."""

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.strings import check_whole, distinct
+from posenc.tasks.shared.strings import check_whole, distinct
 
 
 class FirstOfTwo(Task):

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.tried import tried_chance
+from posenc.tasks.shared.tried import tried_chance
 
 WRITE, READ, IGNORE, ZERO, ONE = range(5)
 TRIED = 16

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.strings import numbered, rearrange, symbol_chance
+from posenc.tasks.shared.strings import numbered, rearrange, symbol_chance
 
 
 class Induction(Task):

@@ -5,9 +5,9 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.blind import learned_chance
-from posenc.tasks.strings import shuffled
-from posenc.tasks.tried import tried_chance
+from posenc.tasks.shared.blind import learned_chance
+from posenc.tasks.shared.strings import shuffled
+from posenc.tasks.shared.tried import tried_chance
 
 MODULUS = 5
 PLUS, MINUS, TIMES = OPERATORS = range(MODULUS, MODULUS + 3)

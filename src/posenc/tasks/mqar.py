@@ -7,8 +7,8 @@ from torch import Tensor
 
 from posenc.errors import ConfigError, check_choice
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.recall import all_different
-from posenc.tasks.strings import check_whole, rearrange
+from posenc.tasks.shared.recall import all_different
+from posenc.tasks.shared.strings import check_whole, rearrange
 
 BLANK = 0
 FILLERS = ("blank", "random")

@@ -5,8 +5,8 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.recall import keys_and_values
-from posenc.tasks.strings import rearrange, symbol_chance
+from posenc.tasks.shared.recall import keys_and_values
+from posenc.tasks.shared.strings import rearrange, symbol_chance
 
 
 class Needle(Task):

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from posenc.errors import check_choice
-from posenc.tasks.picking import Picking
+from posenc.tasks.shared.picking import Picking
 
 FIRST = {"odd": 0, "even": 1}
 """Places that come first, and how many symbols there are before the first of them."""

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.blind import learned_chance
-from posenc.tasks.scratchpad import WORDS, check_scratchpad, deals, steps_chance, written
-from posenc.tasks.tried import tried_chance
+from posenc.tasks.shared.blind import learned_chance
+from posenc.tasks.shared.scratchpad import WORDS, check_scratchpad, deals, steps_chance, written
+from posenc.tasks.shared.tried import tried_chance
 
 MODULUS = 10
 COEFFICIENT, ARGUMENT, DEGREE, PRODUCT = 3, 2, 3, 24

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.strings import numbered
+from posenc.tasks.shared.strings import numbered
 
 
 class RepeatToken(Task):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from posenc.tasks.picking import Picking
+from posenc.tasks.shared.picking import Picking
 
 
 class Reverse(Picking):

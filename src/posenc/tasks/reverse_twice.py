@@ -2,8 +2,8 @@
 
 from torch import Tensor
 
-from posenc.tasks.picking import parted
 from posenc.tasks.reverse import Reverse
+from posenc.tasks.shared.picking import parted
 
 
 class ReverseTwice(Reverse):

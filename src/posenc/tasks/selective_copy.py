@@ -5,7 +5,7 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.strings import arrangement_chance, check_whole, numbered, rearrange
+from posenc.tasks.shared.strings import arrangement_chance, check_whole, numbered, rearrange
 
 
 class SelectiveCopy(Task):

@@ -3,8 +3,8 @@
 import torch
 from torch import Tensor
 
-from posenc.tasks.picking import Picking
-from posenc.tasks.strings import check_whole
+from posenc.tasks.shared.picking import Picking
+from posenc.tasks.shared.strings import check_whole
 
 
 class Shift(Picking):

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.expressions import (
+from posenc.tasks.shared.expressions import (
     DRAWN,
     MINUS,
     MODULUS,
@@ -17,8 +17,8 @@ from posenc.tasks.expressions import (
     kinds,
     value_of,
 )
-from posenc.tasks.strings import shuffled
-from posenc.tasks.tried import tried_chance
+from posenc.tasks.shared.strings import shuffled
+from posenc.tasks.shared.tried import tried_chance
 
 OPERATORS = (PLUS, MINUS)
 X, EQUALS = TIMES, TIMES + 1

@@ -5,11 +5,11 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.blind import learned_chance
 from posenc.tasks.bucket_sort import BucketSort
-from posenc.tasks.scratchpad import check_scratchpad, deals, written
-from posenc.tasks.strings import arrangement_chance, shuffled
-from posenc.tasks.tried import tried_chance
+from posenc.tasks.shared.blind import learned_chance
+from posenc.tasks.shared.scratchpad import check_scratchpad, deals, written
+from posenc.tasks.shared.strings import arrangement_chance, shuffled
+from posenc.tasks.shared.tried import tried_chance
 
 SYMBOLS = 50
 RANK = [17 * symbol % SYMBOLS for symbol in range(SYMBOLS)]

@@ -4,9 +4,9 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.stack_chance import blind_chance
-from posenc.tasks.strings import ended, shuffled
-from posenc.tasks.tried import tried_chance
+from posenc.tasks.shared.stack_chance import blind_chance
+from posenc.tasks.shared.strings import ended, shuffled
+from posenc.tasks.shared.tried import tried_chance
 
 SYMBOLS = 2
 POP, PUSH, _, END = range(SYMBOLS, SYMBOLS + 4)

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.strings import check_whole, numbered, rearrange
+from posenc.tasks.shared.strings import check_whole, numbered, rearrange
 
 DRAWN = 200_000
 """Tokens that are drawn to estimate something."""

@@ -4,8 +4,8 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.scratchpad import WORDS, check_scratchpad, deals, steps_chance, written
-from posenc.tasks.strings import arrangement_chance, rearrange
+from posenc.tasks.shared.scratchpad import WORDS, check_scratchpad, deals, steps_chance, written
+from posenc.tasks.shared.strings import arrangement_chance, rearrange
 
 MODULUS = 10
 

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.strings import distinct
+from posenc.tasks.shared.strings import distinct
 
 FRAME = ("the", "bit")
 NOUNS = ("dog", "man", "cat", "fox", "wolf", "bear", "horse", "goose")

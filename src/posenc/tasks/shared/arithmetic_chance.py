@@ -7,8 +7,8 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from posenc.tasks.base import Chance, Sample
-from posenc.tasks.operands import Operands
-from posenc.tasks.tried import met_chance, tried_chance
+from posenc.tasks.shared.operands import Operands
+from posenc.tasks.shared.tried import met_chance, tried_chance
 
 TRIED = 100_000
 """Problems that are tried one by one for an exact chance."""

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Vocabulary
-from posenc.tasks.strings import check_whole
+from posenc.tasks.shared.strings import check_whole
 
 NAMES = ("()", "[]", "{}", "<>")
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from posenc.tasks.blind import learned_chance
+from posenc.tasks.shared.blind import learned_chance
 
 MODULUS = 5
 PLUS, MINUS, OPEN, CLOSE, TIMES = range(MODULUS, MODULUS + 5)

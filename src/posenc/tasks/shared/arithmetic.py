@@ -9,11 +9,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from posenc.errors import ConfigError, check_choice
-from posenc.tasks.arithmetic_chance import arithmetic_chance
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.notation import MARKERS, Notation
-from posenc.tasks.operands import Operands
-from posenc.tasks.strings import ended
+from posenc.tasks.shared.arithmetic_chance import arithmetic_chance
+from posenc.tasks.shared.notation import MARKERS, Notation
+from posenc.tasks.shared.operands import Operands
+from posenc.tasks.shared.strings import ended
 
 ORDERS = {"reversed": (True, True), "answer_reversed": (False, True), "plain": (False, False)}
 """Whether the numbers and whether the answer have the least significant digit first."""

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Vocabulary
-from posenc.tasks.strings import distinct
+from posenc.tasks.shared.strings import distinct
 
 
 def keys_and_values(symbols: int) -> Vocabulary:

@@ -7,7 +7,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from posenc.tasks.base import Chance, Sample, Task
-from posenc.tasks.strings import arrangement_chance, numbered, rearrange
+from posenc.tasks.shared.strings import arrangement_chance, numbered, rearrange
 
 NEXT = "[NEXT]"
 """Parts two strings of one answer."""

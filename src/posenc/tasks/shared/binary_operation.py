@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from posenc.tasks.base import Chance, Sample, Task, Vocabulary
-from posenc.tasks.binary import bits_of, numbers, positive
-from posenc.tasks.strings import ended, rearrange
-from posenc.tasks.tried import met_chance, tried_chance
+from posenc.tasks.shared.binary import bits_of, numbers, positive
+from posenc.tasks.shared.strings import ended, rearrange
+from posenc.tasks.shared.tried import met_chance, tried_chance
 
 SIGN, END = 2, 3
 TRIED = 12

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance
-from posenc.tasks.blind import learned_chance
+from posenc.tasks.shared.blind import learned_chance
 
 WORDS = ("in", "comp", "out", "[", "->", "]", "re", "#", "answer")
 DEALT = 300_000
