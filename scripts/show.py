@@ -70,7 +70,7 @@ def pose(given: Sequence[str]) -> None:
     own, config = settings_of(given, "length")
 
     from posenc.building import build  # imports torch
-    from posenc.catalogue import page
+    from posenc.catalogue import explained, page
     from posenc.problems import show_problems
 
     experiment, name = build(config), str(config.task["name"])
@@ -84,7 +84,7 @@ def pose(given: Sequence[str]) -> None:
         int(length),
         title=f"task={name}, length {length}, {config.model.name}, "
         f"positions={config.positions['name']}, seed {config.seed}",
-        text=page("task", name).own,
+        text="\n".join([page("task", name).own, "", *explained("task", name)]).rstrip(),
         seed=config.seed,
     )
 

@@ -53,10 +53,10 @@ def test_a_grid_has_every_length_with_every_second_size(tmp_path: Path) -> None:
     assert {row["n"] for row in grid} == {"16"}
     assert all(0 <= float(row["exact"]) <= 1 for row in grid)
     assert len({row["loss"] for row in grid}) == len(grid)
-    assert "exact match, by length and second size" in ended.out
+    assert "exact match, by length (that of the first number)" in ended.out
     again = run(f"run={folder}", "eval.second=[1,8,12]", "eval.lengths=[3,8]", "eval.samples=16",
                 script="scripts/evaluate.py")  # fmt: skip
-    assert "exact match, by length and second size" in again.out
+    assert "exact match, by length (that of the first number)" in again.out
 
 
 @pytest.mark.parametrize(
@@ -85,3 +85,26 @@ def test_a_size_that_cannot_be_is_refused_in_one_line(
     assert ended.err.startswith("error: ")
     assert part in ended.err
     assert not list(tmp_path.iterdir())
+
+
+def test_how_many_problems_a_row_rests_on_is_told_where_it_differs(tmp_path: Path) -> None:
+    ended = run("task=file", f"outputs={tmp_path}", *TINY, "length.test=30", "eval.samples=2048")
+    assert ended.code == 0, ended.err
+    table = rows(folder_of(tmp_path) / "lengths.csv")
+    found = {row["length"]: row["n"] for row in table}
+    assert len(set(found.values())) > 1
+    assert "problems" in ended.out
+    for line in ended.out.splitlines():
+        if (words := line.split()) and words[0] in found and words[1] in ("trained", "beyond"):
+            assert words[-1] == found[words[0]]
+    other = run("task=parity", f"outputs={tmp_path}", *TINY)
+    assert "problems" not in other.out.partition("run folder")[0].partition("exact")[2]
+
+
+def test_very_long_problems_are_announced(tmp_path: Path) -> None:
+    short = ("length.train=6", "length.test=6", "eval.lengths=[6]", "eval.probe_lengths=[5]")
+    ended = run("task=parity", f"outputs={tmp_path}", *TINY, "length.test=5000",
+                "eval.lengths=[5000]", "eval.samples=1")  # fmt: skip
+    assert "length 5000 has 5001 tokens: to test it may take long" in ended.out + ended.err
+    ended = run("task=parity", f"outputs={tmp_path}", *TINY, *short)
+    assert "may take long" not in ended.out + ended.err

@@ -36,8 +36,8 @@ class Page:
     @property
     def problem(self) -> tuple[str, str]:
         """The prompt and the answer of the example that a task shows."""
-        (prompt,) = re.findall(r"^ +prompt +(.+)$", self.own, re.MULTILINE)
-        (answer,) = re.findall(r"^ +answer +(.+)$", self.own, re.MULTILINE)
+        (prompt,) = re.findall(r"^ *prompt +(.+)$", self.own, re.MULTILINE)
+        (answer,) = re.findall(r"^ *answer +(.+)$", self.own, re.MULTILINE)
         return prompt, answer
 
     @property
@@ -104,6 +104,18 @@ def shown_settings(group: str, name: str) -> str:
     settings = defaults_of(group, name)
     values = {key: settings[key] for key in settings if key not in ("name", "_target_")}
     return ", ".join(f"`{key}={_yaml(value)}`" for key, value in values.items()) or MISSING
+
+
+def explained(group: str, name: str) -> list[str]:
+    """Every setting of a choice with its default, and what the yaml says of it."""
+    text = (PROJECT / "configs" / group / f"{name}.yaml").read_text()
+    said = dict(re.findall(r"^(\w+): .*?# *(.+)$", text, re.MULTILINE))
+    settings = defaults_of(group, name)
+    return [
+        f"`{key}={_yaml(settings[key])}`" + (f": {said[key]}" if key in said else "")
+        for key in settings
+        if key not in ("name", "_target_")
+    ]
 
 
 def _yaml(value: object) -> str:

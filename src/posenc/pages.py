@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from posenc.catalogue import Page, page, shown_settings, stands_for
+from posenc.catalogue import Page, explained, page, stands_for
 from posenc.results.kept import First
 from posenc.results.labels import MASK_TELLS_ORDER, MISSING
 from posenc.results.statistics import HOLDS
@@ -116,7 +116,7 @@ def tasks_page(
 ) -> str:
     """The page of all tasks; `draws` has microseconds of a batch and its share of a step."""
     heads = ["`task=`", "what it asks", "prompt", "answer", "order matters", "source"]
-    figures = ["exact", "token", "batch", "of a step"]
+    figures = ["chance, exact", "chance, token", "batch", "of a step"]
     lines = [_row(*heads, *figures), _row(*["---"] * len(heads), *["---:"] * len(figures))]
     for name, fact in facts.items():
         own = page("task", name)
@@ -135,8 +135,8 @@ def tasks_page(
 
 
 def _task_section(name: str) -> str:
-    own, settings = page("task", name), shown_settings("task", name)
-    last = "" if settings == MISSING else f"Settings: {settings}."
+    own, settings = page("task", name), explained("task", name)
+    last = "\n".join(f"- {setting}" for setting in settings)
     return "\n\n".join(filter(None, (f"## {name}", own.own, last))) + "\n"
 
 

@@ -50,7 +50,9 @@ def portray(config: Config, *, length: int, folder: Path) -> None:
     Raises ConfigError where the length or the folder cannot be used.
     """
     if not SHORTEST <= length <= LONGEST:
-        raise ConfigError(f"length={length}: must be between {SHORTEST} and {LONGEST} tokens")
+        raise ConfigError(
+            f"length={length}: with encoding= it counts tokens, from {SHORTEST} to {LONGEST}"
+        )
     problem = longest_fitting(make_task(config), length, causal=config.model.causal)
     alone = replace(config.eval, lengths=[problem], probe_lengths=[problem])
     experiment = build(replace(config, eval=alone))

@@ -31,9 +31,10 @@ def show_problems(experiment: Experiment, length: int, *, title: str, text: str,
         _print(console, aligned(experiment, part, own_ids))
     chance = task.chance(length)
     guess = "blind to order" if task.order_matters else "that knows the length alone"
+    estimate = f"; estimates or bounds, {task.chance_error:.2g} off at most" * (task.chance_error > 0)
     console.print(
         f"chance at length {length}: exact match {chance.exact:.3g}, token accuracy "
-        f"{chance.token:.3g}, of a guess {guess}",
+        f"{chance.token:.3g}, of a guess {guess}{estimate}",
         soft_wrap=True,
     )
 
@@ -66,7 +67,7 @@ def aligned(experiment: Experiment, problem: Sample, ids: torch.Tensor) -> dict[
     if not all(asked) and not problem.in_place:
         lines["scored"] = before + ["yes" if is_asked else "no" for is_asked in asked]
     if problem.judged is not None:
-        lines["judged"] = before + ["yes" if each else "" for each in problem.judged[0].tolist()]
+        lines["judged"] = before + ["yes" if each else "no" for each in problem.judged[0].tolist()]
     return lines
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from posenc.building import batches, build, optimizer_maker
 from posenc.checkpoint import load_weights, read_checkpoint
 from posenc.experiment import Experiment
+from posenc.model.layout import slots
 from posenc.recording import circumstances, kept_log, kept_status
 from posenc.results import statistics
 from posenc.results.details import print_details, read_details
@@ -29,6 +30,9 @@ from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
 
 logger = logging.getLogger(__name__)
+
+MANY = 4096
+"""Tokens of a problem of which a run warns."""
 
 
 def train(config: Config) -> float:
@@ -86,6 +90,10 @@ def _train(
         status="running", resumed_from=step, traceback=None, **circumstances(config.threads)
     )
     folder.checkpoint.parent.mkdir(exist_ok=True)
+    longest = experiment.evaluated[-1]
+    tokens = slots(experiment.tested.largest(longest), causal=config.model.causal).tokens
+    if tokens > MANY:
+        logger.warning("length %s has %s tokens: to test it may take long", longest, tokens)
     taken_up = "started" if state is None else f"resumed at step {step}"
     logger.info("%s in %s", taken_up, folder.path)
     log = None

@@ -61,7 +61,7 @@ def _grid(rows: Sequence[Row]) -> tuple[str, Table]:
         table.add_column(column, justify="right", no_wrap=True)
     for length in sorted({length for length, _ in exact}):
         table.add_row(str(length), *(f"{exact[length, second]:.3f}" for second in seconds))
-    return "exact match, by length and second size", table
+    return "exact match, by length (that of the first number) and second size", table
 
 
 def _bits(rows: Sequence[Row]) -> tuple[str, Table]:

@@ -71,9 +71,12 @@ def _table(rows: Sequence[Row], many_tokens: bool) -> Table:
         box=box.SIMPLE_HEAD,
     )
     columns = ["length", "", "exact\nmatch", "95 %\ninterval", "chance"]
+    counts_differ = len({row["n"] for row in rows}) > 1
     if many_tokens:
         forced = ",\nteacher-forced" if first["model"] == "decoder" else ""
         columns += [f"token accuracy{forced}", "token\nchance"]
+    if counts_differ:
+        columns.append("problems")
     for column in columns:
         table.add_column(column, justify="right" if column else "left", no_wrap=True)
     for row, following in zip(rows, [*rows[1:], None], strict=True):
@@ -81,6 +84,8 @@ def _table(rows: Sequence[Row], many_tokens: bool) -> Table:
         cells = [f"{low:.3f}–{high:.3f}", f"{row['chance']:.3f}"]
         if many_tokens:
             cells += [f"{row['token_accuracy']:.3f}", f"{row['token_chance']:.3f}"]
+        if counts_differ:
+            cells.append(str(row["n"]))
         exact = Text(f"{row['exact']:.3f}", style=_style(row, low))
         last = following is not None and _where(following) != _where(row)
         table.add_row(str(row["length"]), _where(row), exact, *cells, end_section=last)

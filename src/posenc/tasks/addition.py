@@ -14,7 +14,7 @@ class Addition(Arithmetic):
 
     That is 116 + 048 = 0164. Order matters. By default both numbers have n digits and are uniform
     over 0 ... base^n - 1, filled up with zeros, so problems of fewer digits occur among them; the
-    sum has n + 1. See `Arithmetic` for all settings.
+    sum has n + 1.
 
     `order=reversed padded=false second=any` is the format of McLeish et al. 2024
     (arXiv:2405.17399), who train on all pairs of sizes up to 20 equally often, so that here, where

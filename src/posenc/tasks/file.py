@@ -35,9 +35,7 @@ class File(Task):
     At trained lengths a share `held_out` of the prompts is tested and the others are trained on,
     which depends on the prompt alone; of other lengths all are tested, each of them once. Without a
     `path` the file is an example: sentences that say who bit whom. `digest` tells its content, so
-    that a run remembers it.
-
-    Raises ConfigError where the file cannot be read, naming the line.
+    that a run remembers it. Set `length.min`, `length.train` and `length.test` to what is in it.
     """
 
     chance_error = 1.0

@@ -14,7 +14,7 @@ class Multiplication(Arithmetic):
         answer  8 6 7 0
 
     That is 16 * 48 = 0768. Order matters. By default both numbers have n digits and the product has
-    2n. See `Arithmetic` for all settings.
+    2n.
 
     `padded=false second=any` is the format of McLeish et al. 2024 (arXiv:2405.17399), who train on
     all pairs of sizes up to 15. `order=answer_reversed second=2` is Cho et al. 2024

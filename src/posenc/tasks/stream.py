@@ -104,7 +104,8 @@ class Stream(Task):
     def chance(self, length: int) -> Chance:
         """That of a guess of the commonest token of the bag, estimated: the best one is better.
 
-        How much a bag tells of what is repeated when is not known.
+        How much a bag tells of what is repeated when is not known. The guess knows all tokens of
+        the text, later ones included.
         """
         streams = torch.Generator().manual_seed(0)
         sample = self.sample(DRAWN // length, length, streams)

@@ -16,7 +16,7 @@ class Subtraction(Arithmetic):
     difference is negative; `second` never has more digits than the first. McLeish et al. 2024
     (arXiv:2405.17399) and Lee et al. 2023 (arXiv:2307.03381) let numbers come as they are drawn and
     write a sign before a negative difference. By default both numbers and the difference have n
-    digits. See `Arithmetic` for all settings.
+    digits.
     """
 
     sign = "-"
