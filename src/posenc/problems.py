@@ -31,7 +31,8 @@ def show_problems(experiment: Experiment, length: int, *, title: str, text: str,
         _print(console, aligned(experiment, part, own_ids))
     chance = task.chance(length)
     guess = "blind to order" if task.order_matters else "that knows the length alone"
-    estimate = f"; estimates or bounds, {task.chance_error:.2g} off at most" * (task.chance_error > 0)
+    off = task.chance_error
+    estimate = f"; estimates or bounds, {off:.2g} off at most" if off else ""
     console.print(
         f"chance at length {length}: exact match {chance.exact:.3g}, token accuracy "
         f"{chance.token:.3g}, of a guess {guess}{estimate}",
