@@ -2,6 +2,7 @@
 
 import io
 import math
+import time
 
 import pytest
 from PIL import Image
@@ -34,6 +35,7 @@ def broken(module_runs):
         runs(*SETTINGS)
     folder = runs.folder(runs.config(*SETTINGS))
     assert [event.step for event in read(folder).Scalars("train/loss")][-1] == 45
+    time.sleep(1)  # files of one process and second are read in the order of .9 and .10
     return runs(*SETTINGS)
 
 
