@@ -42,7 +42,7 @@ def of_tasks() -> str:
     for name in classes("task"):
         task = make_task(configured(f"task={name}"))
         length = task.lengths(1, LENGTH)[-1]
-        found[name] = TaskFacts(*task.chance(length), estimated=task.chance_error > 0)
+        found[name] = TaskFacts(*task.chance(length), task.chance_error > 0, task.order_matters)
     return tasks_page(found, batch_costs(TASKS), length=LENGTH)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 import posenc.encodings
+from posenc.building import make_task
 from posenc.catalogue import classes, fill, page, stands_for
 from posenc.model.attention import attention_weights, context
 from posenc.portrait import model_for
 from posenc.results.records import RunFolder
-from posenc.schema import CONFIGS, PROJECT, choices, defaults_of, load
+from posenc.schema import CONFIGS, PROJECT, Config, choices, defaults_of, load
 
 README = (PROJECT / "README.md").read_text()
 INSTALL, TEST, *USE = re.findall(r"^```bash\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
@@ -75,14 +77,14 @@ def test_every_task_stands_in_a_family() -> None:
     assert sorted(named) == choices("task")
 
 
-def test_every_task_has_a_section_that_says_all() -> None:
+def test_every_task_has_a_section_that_says_all(configured: Callable[..., Config]) -> None:
     text = (PROJECT / "experiments" / "tasks" / "README.md").read_text()
     for name in classes("task"):
         own = page("task", name)
         assert f"\n## {name}\n\n{own.own}\n" in text
         (row,) = re.findall(rf"^\| \[`{name}`\]\(#{name}\) \|.*$", text, re.MULTILINE)
         assert all(f"`{part}`" in row for part in own.problem)
-        assert ("| no |" in row) == own.control
+        assert ("| no |" in row) == (not make_task(configured(f"task={name}")).order_matters)
         assert own.links in row
 
 

@@ -30,8 +30,6 @@ class Page:
     """The sentence on what happens past the trained length."""
     papers: list[str]
     """arXiv ids."""
-    control: bool
-    """Whether order does not matter to a task."""
 
     @property
     def problem(self) -> tuple[str, str]:
@@ -63,7 +61,6 @@ def page(group: str, name: str) -> Page:
         formula=re.sub("^    ", "", formula[0], flags=re.MULTILINE).rstrip() if formula else "",
         beyond=beyond[0] if beyond else "",
         papers=sorted(set(re.findall(r"\d{4}\.\d{5}", " ".join(docstrings)))),
-        control="order_matters = False" in [ast.unparse(x) for part in parts for x in part.body],
     )
 
 
@@ -95,27 +92,25 @@ def _line(group: str, name: str) -> str:
     if alias := stands_for(group, name):
         return f"| `{name}` | {alias} | {MISSING} | {MISSING} |"
     own = page(group, name)
-    summary = own.summary + " (a control: order does not matter)" * own.control
-    return f"| `{name}` | {summary} | {own.links} | {shown_settings(group, name)} |"
-
-
-def shown_settings(group: str, name: str) -> str:
-    """The settings of a choice with their defaults."""
-    settings = defaults_of(group, name)
-    values = {key: settings[key] for key in settings if key not in ("name", "_target_")}
-    return ", ".join(f"`{key}={_yaml(value)}`" for key, value in values.items()) or MISSING
+    shown = ", ".join(_settings(group, name).values()) or MISSING
+    return f"| `{name}` | {own.summary} | {own.links} | {shown} |"
 
 
 def explained(group: str, name: str) -> list[str]:
     """Every setting of a choice with its default, and what the yaml says of it."""
     text = (PROJECT / "configs" / group / f"{name}.yaml").read_text()
     said = dict(re.findall(r"^(\w+): .*?# *(.+)$", text, re.MULTILINE))
-    settings = defaults_of(group, name)
     return [
-        f"`{key}={_yaml(settings[key])}`" + (f": {said[key]}" if key in said else "")
-        for key in settings
-        if key not in ("name", "_target_")
+        f"{setting}: {said[key]}" if key in said else setting
+        for key, setting in _settings(group, name).items()
     ]
+
+
+def _settings(group: str, name: str) -> dict[str, str]:
+    """Every key of a choice with its default, as it is written on a command line."""
+    settings = defaults_of(group, name).items()
+    plain = ("name", "_target_")
+    return {key: f"`{key}={_yaml(value)}`" for key, value in settings if key not in plain}
 
 
 def _yaml(value: object) -> str:

@@ -67,6 +67,8 @@ class TaskFacts(NamedTuple):
     exact: float
     token: float
     estimated: bool
+    ordered: bool
+    """Whether order matters to it."""
 
 
 def encodings_page(
@@ -121,7 +123,7 @@ def tasks_page(
     for name, fact in facts.items():
         own = page("task", name)
         cells = [f"[`{name}`](#{name})", own.summary, *(f"`{part}`" for part in own.problem)]
-        cells += ["no" if own.control else "yes", own.links]
+        cells += ["yes" if fact.ordered else "no", own.links]
         cells += ["≈ " * fact.estimated + f"{chance:.2g}" for chance in (fact.exact, fact.token)]
         cells += [MISSING, MISSING]
         if name in draws:

@@ -14,5 +14,4 @@ class RepeatTwice(RepeatToken):
     train on up to 20 tokens and test on up to 40.
     """
 
-    order_matters = False
     times = 2
