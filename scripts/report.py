@@ -15,7 +15,8 @@ from rich.console import Console
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.errors import ConfigError
-from posenc.results.figures import length_curves, png
+from posenc.results.charts import png
+from posenc.results.figures import length_curves
 from posenc.results.legible import Legible
 from posenc.results.reading import read
 from posenc.results.report import markdown

@@ -26,7 +26,8 @@ from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.errors import ConfigError
 from posenc.reopen import arguments, reopen
-from posenc.results.records import RunFolder, evaluation_hash
+from posenc.results.identity import asked, evaluation_hash
+from posenc.results.records import RunFolder
 from posenc.schema import CONFIGS, Config, load
 
 LONGEST = 1000
@@ -57,7 +58,8 @@ def look(given: Sequence[str]) -> None:
         raise ConfigError(f"length={length}: must be a number of tokens")
     settings = asdict(config)
     run = RunFolder.of(settings).path  # tells all but how ids are given in an evaluation
-    place = Path(run.parent.name, f"{run.name}-{evaluation_hash(settings)}-length{int(length)}")
+    given = evaluation_hash(asked(settings))
+    place = Path(run.parent.name, f"{run.name}-{given}-length{int(length)}")
     folder = Path(own.get("out") or Path(config.outputs, "pictures", place))
 
     from posenc.portrait import portray  # imports torch

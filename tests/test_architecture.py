@@ -35,7 +35,7 @@ ALLOWED = {
         "experiment",
         "metrics",
         "results.details",
-        "results.figures",
+        "results.charts",
         "results.records",
         "seeding",
         "errors",

@@ -12,7 +12,7 @@ from posenc.encodings.base import Encoding
 from posenc.errors import ConfigError
 from posenc.model.transformer import Transformer
 from posenc.pages import Facts
-from posenc.results.figures import Picture, png, subtitled
+from posenc.results.charts import Picture, png, subtitled
 from posenc.results.kept import training_steps
 from posenc.schema import Config, defaults_of
 from posenc.training.pictures import PICTURES, encoding_pictures, longest_fitting, text_ids

@@ -10,7 +10,8 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from posenc.errors import ConfigError
-from posenc.results.records import EVALUATION_KEYS, RunFolder, leaf
+from posenc.results.identity import EVALUATION_KEYS, leaf
+from posenc.results.records import RunFolder
 from posenc.schema import Config, load
 
 CHANGEABLE = (*EVALUATION_KEYS, "encoding.factor_at_eval", "threads", "task.path")

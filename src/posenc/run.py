@@ -19,7 +19,8 @@ from posenc.model.layout import slots
 from posenc.recording import circumstances, kept_log, kept_status
 from posenc.results import statistics
 from posenc.results.details import print_details, read_details
-from posenc.results.records import RunFolder, evaluation_hash, identity
+from posenc.results.identity import identity
+from posenc.results.records import RunFolder
 from posenc.results.terminal import print_run
 from posenc.schema import Config
 from posenc.scoring import Row, evaluate, score
@@ -86,9 +87,7 @@ def _train(
     state = read_checkpoint(folder.checkpoint) if folder.checkpoint.exists() else None
     step = 0 if state is None else state["global_step"]
     folder.write("config.yaml", OmegaConf.to_yaml(OmegaConf.create(settings)))
-    folder.write_status(
-        status="running", resumed_from=step, traceback=None, **circumstances(config.threads)
-    )
+    folder.begin(settings, resumed_from=step, **circumstances(config.threads))
     folder.checkpoint.parent.mkdir(exist_ok=True)
     longest = experiment.evaluated[-1]
     tokens = slots(experiment.tested.largest(longest), causal=config.model.causal).tokens
@@ -111,7 +110,6 @@ def _train(
     score(config, experiment, folder, "lengths.csv")
     folder.write_status(
         status="finished",
-        evaluation=evaluation_hash(settings),
         parameters=sum(parameter.numel() for parameter in experiment.net.parameters()),
     )
     return log

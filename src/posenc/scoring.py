@@ -8,7 +8,8 @@ from posenc.checkpoint import load_weights, read_checkpoint
 from posenc.evaluation import LengthScore, bits_by_place, by_length
 from posenc.experiment import Experiment
 from posenc.results.details import write_details
-from posenc.results.records import RunFolder, identity
+from posenc.results.identity import identity
+from posenc.results.records import RunFolder
 from posenc.schema import Config
 from posenc.tasks.base import Task
 from posenc.training.overlap import seen_in_training
@@ -37,13 +38,14 @@ def score(config: Config, experiment: Experiment, folder: RunFolder, name: str) 
     asked = {"samples": config.eval.samples, "seed": config.eval.seed}
     lengths = experiment.evaluated
     scores = by_length(experiment.net, experiment.tested, experiment.positions, lengths, **asked)
-    rows = [_row(config, experiment, experiment.tested, found) for found in scores]
+    run = {**identity(asdict(config)), "fingerprint": folder.fingerprint}
+    rows = [_row(config, experiment, experiment.tested, found) | run for found in scores]
     for kind, table in (("grid", _grid), ("bits", _bits)):
-        if details := table(config, experiment, asked):
+        if details := [row | run for row in table(config, experiment, asked)]:
             write_details(folder, kind, name, details)
     count = config.trainer.max_steps * config.trainer.accumulate_grad_batches
     seen = seen_in_training(batches(config, experiment), count, lengths=lengths, **asked)
-    folder.write_seen_in_training(name, seen)
+    folder.write_evaluation(name, asdict(config), seen)
     folder.write_rows(name, rows)
     return rows
 
@@ -67,7 +69,6 @@ def _bits(config: Config, experiment: Experiment, asked: dict[str, int]) -> list
         return []
     found = bits_by_place(experiment.net, task, experiment.positions, length, **asked)
     common = {
-        **identity(asdict(config)),
         "train_max": config.length.train,
         "length": length,
         "n": config.eval.samples,
@@ -82,7 +83,6 @@ def _bits(config: Config, experiment: Experiment, asked: dict[str, int]) -> list
 def _row(config: Config, experiment: Experiment, task: Task, found: LengthScore) -> Row:
     chance = task.chance(found.length)
     return {
-        **identity(asdict(config)),
         "train_max": config.length.train,
         "in_range": found.length in experiment.trained,
         **asdict(found),

@@ -40,7 +40,7 @@ def planted() -> Callable[..., list[Row]]:
 def write_run(tmp_path: Path) -> Callable[..., Path]:
     """Writes a run folder below tmp_path / "outputs" as a finished run leaves it, or as told."""
 
-    def write(rows: list[Row], status: str = "finished", schema: int = 1) -> Path:
+    def write(rows: list[Row], status: str = "finished", schema: int = 2) -> Path:
         first = rows[0]
         contender = f"{first['model']}-{first['encoding']}-{first['positions']}"
         seed = f"seed{first['seed']}-{first['fingerprint']}"

@@ -14,7 +14,8 @@ from omegaconf import OmegaConf
 
 import posenc.cli  # noqa: F401  configs/train.yaml needs the resolver that it registers
 from posenc.errors import ConfigError
-from posenc.results.records import COLUMNS, RunFolder, evaluation_hash, fingerprint
+from posenc.results.identity import asked, evaluation_hash, fingerprint, flat, shaping
+from posenc.results.records import COLUMNS, RunFolder
 from posenc.schema import CONFIGS, PLUGINS, choices
 
 Settings = dict[str, Any]
@@ -99,14 +100,23 @@ def test_fingerprint_is_that_of_the_configuration_whatever_the_seed_and_the_orde
 
 
 def test_evaluation_hash_changes_with_what_is_asked_alone():
-    own = evaluation_hash(GIVEN)
-    changing = {key for key, variant in variants(GIVEN).items() if evaluation_hash(variant) != own}
-    asked = {"eval.samples", "eval.lengths", "eval.second", "eval.seed", *ASKED_AFTERWARDS[1:]}
-    assert changing == asked
+    own = evaluation_hash(asked(GIVEN))
+    changing = {
+        key for key, variant in variants(GIVEN).items() if evaluation_hash(asked(variant)) != own
+    }
+    expected = {"eval.samples", "eval.lengths", "eval.second", "eval.seed", *ASKED_AFTERWARDS[1:]}
+    assert changing == expected
+
+
+def test_what_a_later_evaluation_tries_out_is_asked_too():
     scaled = composed("encoding=yarn")
+    trained = flat(shaping(scaled))
     factors = [None, 2.0, 3.0]
     given = [{**scaled, "encoding": {**scaled["encoding"], "factor_at_eval": f}} for f in factors]
-    assert len({evaluation_hash(settings) for settings in given}) == len(factors)
+    plain, *others = (asked(settings, trained) for settings in given)
+    assert plain == asked(scaled)
+    assert others == [plain | {"encoding.factor_at_eval": factor} for factor in factors[1:]]
+    assert asked({**scaled, "seed": 7, "threads": 2}, trained) == plain
 
 
 @pytest.fixture
@@ -156,10 +166,10 @@ def test_status_keeps_what_is_not_changed(folder: RunFolder):
     assert folder.status() == {}
     folder.write_status(status="running", host="here")
     folder.write_status(status="finished")
-    assert folder.status() == {"schema": 1, "status": "finished", "host": "here"}
+    assert folder.status() == {"schema": 2, "status": "finished", "host": "here"}
 
 
-@pytest.mark.parametrize("content", [b"{", b"[1]", b'{"schema": 2}', b"\xff", None])
+@pytest.mark.parametrize("content", [b"{", b"[1]", b'{"schema": 1}', b"\xff", None])
 def test_unreadable_status_is_refused_by_its_path(folder: RunFolder, content: bytes | None):
     path = folder.path / "run.json"
     folder.path.mkdir()
@@ -168,10 +178,10 @@ def test_unreadable_status_is_refused_by_its_path(folder: RunFolder, content: by
         folder.status()
 
 
-@pytest.mark.parametrize("seen", [[1], {"lengths.csv": 1}, {"lengths.csv": {"5": "x"}}])
+@pytest.mark.parametrize("seen", [[1], 1, {"5": "x"}, {"x": 1.0}])
 def test_damaged_shares_are_refused_by_their_path(folder: RunFolder, seen: Any):
-    folder.write_status(seen_in_training=seen)
-    with pytest.raises(ConfigError, match=r"run\.json: seen_in_training="):
+    folder.write_status(evaluations={"lengths.csv": {"seen_in_training": seen}})
+    with pytest.raises(ConfigError, match=r"run\.json: evaluations="):
         folder.seen_in_training("lengths.csv")
 
 
@@ -215,6 +225,8 @@ def test_first_evaluation_has_the_plain_name_and_others_carry_their_hash(folder:
     longer = copy.deepcopy(GIVEN)
     longer["length"]["test"] = 200
     assert folder.rows_name(GIVEN) == "lengths.csv"
-    folder.write_status(status="finished", evaluation=evaluation_hash(GIVEN))
+    folder.begin(GIVEN)
+    folder.write_evaluation("lengths.csv", GIVEN, {5: 1.0})
     assert folder.rows_name(GIVEN) == "lengths.csv"
-    assert folder.rows_name(longer) == f"lengths-{evaluation_hash(longer)}.csv"
+    assert folder.rows_name(longer) == f"lengths-{evaluation_hash(asked(longer))}.csv"
+    assert folder.seen_in_training("lengths.csv") == {5: 1.0}

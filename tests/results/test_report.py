@@ -12,9 +12,9 @@ import pytest
 from rich.console import Console
 
 from posenc.errors import ConfigError
+from posenc.results.identity import fingerprint
 from posenc.results.legible import Legible
 from posenc.results.reading import read
-from posenc.results.records import fingerprint
 from posenc.results.report import contenders, markdown, runs, shown_lengths
 from posenc.results.variants import differences, variants
 
@@ -254,7 +254,7 @@ def test_reading_names_every_run_that_it_leaves_out(
     without_rows, without_run, broken = list(left_out)[3:]
     (without_rows / "lengths.csv").unlink()
     (without_run / "run.json").unlink()
-    (broken / "run.json").write_text('{"schema": 1, "sta')
+    (broken / "run.json").write_text('{"schema": 2, "sta')
     rows, _, skipped = read([tmp_path, good])
     assert rows["seed"].unique().to_list() == [0]
     assert rows["length"].to_list() == list(GOOD)

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from posenc.errors import ConfigError
-from posenc.results.records import fingerprint
+from posenc.results.identity import fingerprint
 from posenc.seeding import generator
 from posenc.tasks.file import EXAMPLE, File
 

@@ -1,30 +1,17 @@
-"""Charts: curves against length, heat maps of matrices, and the pictures made of them offline."""
+"""Curves against length, one panel for every setting and model."""
 
-import io
-import json
-import math
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 import altair as alt
 import polars as pl
 
+from posenc.results.charts import GREY, inline, styled
 from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order
 from posenc.results.reading import RUN
 from posenc.results.report import SETTING, contenders, runs
 from posenc.results.variants import Variants
 
-Chart = TypeVar("Chart", alt.ConcatChart, alt.FacetChart, alt.LayerChart)
-Picture = alt.FacetChart | alt.LayerChart
-Matrix = Sequence[Sequence[float | None]]
-
-GREY = "#6b7280"
-PALE = "#e5e7eb"
 SHADE = "#f1f4f9"
-MATRIX = 240
-"""Points that a matrix takes along its longer side, where its labels allow."""
-LEGIBLE = 13
-"""Points that a cell needs for a word beside it."""
 
 
 def length_curves(rows: pl.DataFrame, variants: Variants) -> alt.ConcatChart:
@@ -40,7 +27,7 @@ def length_curves(rows: pl.DataFrame, variants: Variants) -> alt.ConcatChart:
     rows = rows.sort("task", "model", descending=[False, True], maintain_order=True)
     panels = rows.partition_by(*SETTING, "model", maintain_order=True)
     chart = alt.concat(*(_panel(panel, ranked.to_list()) for panel in panels), columns=2)
-    return _styled(chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared"))
+    return styled(chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared"))
 
 
 def _panel(rows: pl.DataFrame, ranked: list[str]) -> alt.LayerChart:
@@ -52,7 +39,7 @@ def _panel(rows: pl.DataFrame, ranked: list[str]) -> alt.LayerChart:
         # A blank one keeps the plots of neighbouring panels level.
         subtitle=f"none: {MASK_TELLS_ORDER}" if told else " ",
     )
-    trained = _data([{"length": min(lengths), "end": first["train_max"]}])
+    trained = inline([{"length": min(lengths), "end": first["train_max"]}])
     chance = rows.group_by("length").agg(exact=pl.col("chance").mean()).sort("length")
     seeds = rows.with_columns(
         status=pl.when("fitted").then(pl.lit("fitted")).otherwise(pl.lit("not fitted")),
@@ -87,159 +74,11 @@ def _panel(rows: pl.DataFrame, ranked: list[str]) -> alt.LayerChart:
     layers = [
         alt.Chart(trained).mark_rect(color=SHADE).encode(x=x, x2="end:Q"),
         alt.Chart(trained).mark_text(text="trained", y=0, dy=-8).encode(x=x),
-        alt.Chart(_data(means)).mark_line().encode(x=x, y=y, **mean_line),
-        alt.Chart(_data(seeds.select("label", "length", "exact")))
+        alt.Chart(inline(means)).mark_line().encode(x=x, y=y, **mean_line),
+        alt.Chart(inline(seeds.select("label", "length", "exact")))
         .mark_circle(size=20, opacity=0.4)
         .encode(x=x, y=y, color=colour),
-        alt.Chart(_data(chance), mark=dashed).encode(x=x, y=y),
-        alt.Chart(_data(chance.tail(1))).mark_text(text="chance", x="width", dx=4).encode(y=y),
+        alt.Chart(inline(chance), mark=dashed).encode(x=x, y=y),
+        alt.Chart(inline(chance.tail(1))).mark_text(text="chance", x="width", dx=4).encode(y=y),
     ]
     return alt.LayerChart(layer=layers, title=title, width=340, height=220)
-
-
-def heat_map(
-    panels: Mapping[str, Matrix],
-    *,
-    rows: str,
-    columns: str,
-    title: str = "",
-    row_labels: Sequence[str] | None = None,
-    column_labels: Sequence[str] | None = None,
-    signed: bool = False,
-    softened: bool = False,
-    row_step: int = 1,
-    column_step: int = 1,
-) -> alt.FacetChart:
-    """Matrices as coloured cells, one panel for each, all on one scale of colours.
-
-    `rows` and `columns` name the axes, whose cells are numbered from 0 in the given steps unless
-    labelled. A cell that is None or not finite stays blank. `signed` makes 0 pale, what is below
-    it blue and what is above it orange, equally strong on both sides, and `softened` makes these
-    colours follow the logarithm of values beyond 1, so that small ones still show beside large
-    ones.
-    """
-    cells: list[dict[str, Any]] = [
-        {"panel": name, "row": i, "column": j, "value": value}
-        for name, matrix in panels.items()
-        for i, line in enumerate(matrix)
-        for j, value in enumerate(line)
-        if value is not None and math.isfinite(value)
-    ]
-    shape = next(iter(panels.values()))
-    height, width = len(shape), len(shape[0])
-    smallest = 1 if row_labels is None and column_labels is None else LEGIBLE
-    step = alt.Step(max(smallest, min(MATRIX // max(height, width), 18)))
-    legend = alt.Legend(gradientLength=120)
-    scale = alt.Scale(scheme="blues")
-    if signed:
-        scale, legend.values = _about_zero([cell["value"] for cell in cells], softened=softened)
-        legend.format = ".2~g"
-    chart = (
-        alt.Chart(_data(cells))
-        .mark_rect()
-        .encode(
-            x=alt.X("column:O", **_cells(width, columns, column_labels, column_step)),
-            y=alt.Y("row:O", **_cells(height, rows, row_labels, row_step)),
-            color=alt.Color("value:Q", scale=scale, title="", legend=legend),
-        )
-        .properties(width=step, height=step)
-        .facet(
-            alt.Facet("panel:N", sort=list(panels), title=""), columns=2 if len(panels) <= 4 else 4
-        )
-        .properties(title=title)
-    )
-    return _styled(chart)
-
-
-def _about_zero(values: Sequence[float], *, softened: bool) -> tuple[alt.Scale, list[float]]:
-    """Of two colours as much as there are values for, and which of its values to name."""
-    low, high = min([0, *values]), max([0, *values])
-    if low == high:
-        high = 1
-    ends = [math.copysign(math.log1p(abs(x)), x) if softened else x for x in (low, high)]
-    largest = max(map(abs, ends))
-    named = [x for x, end in zip((low, high), ends, strict=True) if abs(end) > largest / 10]
-    scale = alt.Scale(
-        scheme=alt.SchemeParams("blueorange", extent=[0.5 + x / (2 * largest) for x in ends]),
-        domain=[low, high],
-        type="symlog" if softened else "linear",
-    )
-    return scale, [0, *named]
-
-
-def curves(
-    lines: Mapping[str, Sequence[float]], *, first: int, x: str, y: str, title: str = ""
-) -> alt.LayerChart:
-    """Named lines over whole numbers from `first` on; `x` and `y` name the axes.
-
-    A value that is not finite leaves a gap. A single line has no legend.
-    """
-    points: list[dict[str, Any]] = [
-        {"line": name, "x": place, "y": value}
-        for name, values in lines.items()
-        for place, value in enumerate(values, start=first)
-        if math.isfinite(value)
-    ]
-    legend = alt.Legend(title="", symbolType="stroke", symbolStrokeWidth=3, labelLimit=0)
-    colour = alt.Color(
-        "line:N",
-        sort=list(lines),
-        scale=alt.Scale(scheme="tableau10"),
-        legend=legend if len(lines) > 1 else None,
-    )
-    dashed = alt.MarkDef("rule", color=GREY, strokeDash=[6, 4], strokeWidth=1)
-    # Labels at the ends would otherwise be moved inwards, away from the place that they name.
-    axis = alt.Axis(grid=False, tickMinStep=1, labelFlush=False)
-    layers = [
-        alt.Chart(_data([{"x": 0}]), mark=dashed).encode(x="x:Q"),
-        alt.Chart(_data(points))
-        .mark_line(strokeWidth=1.5)
-        .encode(
-            x=alt.X("x:Q", title=x, scale=alt.Scale(nice=False, padding=8), axis=axis),
-            y=alt.Y("y:Q", title=y, scale=alt.Scale(zero=False)),
-            color=colour,
-        ),
-    ]
-    return _styled(alt.LayerChart(layer=layers, title=title, width=420, height=240))
-
-
-def subtitled(chart: Picture, lines: Sequence[str]) -> Picture:
-    """The same chart with lines below its title."""
-    return chart.properties(title=alt.TitleParams(chart.title, subtitle=list(lines)))
-
-
-def png(chart: alt.TopLevelMixin, scale: float = 2) -> bytes:
-    """The chart as a PNG of `scale` pixels to the point, drawn without a browser or a network."""
-    buffer = io.BytesIO()
-    chart.save(buffer, format="png", scale_factor=scale)
-    return buffer.getvalue()
-
-
-def _cells(count: int, name: str, labels: Sequence[str] | None, step: int) -> dict[str, Any]:
-    axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr=f"datum.value * {step}")
-    if labels is not None:
-        # Words repeat within a sentence, so cells keep their numbers and only show the words.
-        axis = alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", labelOverlap=False)
-    return {"title": name, "axis": axis, "scale": alt.Scale(domain=list(range(count)))}
-
-
-def _data(rows: pl.DataFrame | list[dict[str, Any]]) -> dict[str, Any]:
-    """Inline values, which a data frame would limit to 5000 and alt.InlineData check one by one."""
-    return {"values": rows if isinstance(rows, list) else rows.to_dicts()}
-
-
-def _styled(chart: Chart) -> Chart:
-    return (
-        chart.configure(font="DejaVu Sans", background="white")
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelColor=GREY,
-            titleColor=GREY,
-            titleFontWeight="normal",
-            domain=False,
-            tickSize=0,
-            gridColor=PALE,
-        )
-        .configure_text(color=GREY, fontSize=9, align="left")
-        .configure_title(anchor="start", fontSize=13, subtitleColor=GREY)
-    )

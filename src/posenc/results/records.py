@@ -11,7 +11,6 @@ outputs/<task>/<model>-<encoding>-<positions>/seed<k>-<fingerprint>/
 
 import csv
 import fcntl
-import hashlib
 import io
 import json
 import os
@@ -22,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from posenc.errors import ConfigError
+from posenc.results.identity import Settings, asked, evaluation_hash, flat, identity, leaf, shaping
 
-SCHEMA = 1
+SCHEMA = 2
 """Version of the files in a run folder."""
 
 COLUMNS = (
@@ -35,65 +35,6 @@ COLUMNS = (
 WHOLE = ("seed", "train_max", "length", "n", "draws", "eval_seed")
 REAL = ("exact", "token_accuracy", "loss", "chance", "token_chance")
 """Columns that hold whole and real numbers; `in_range` holds true or false, the others names."""
-
-EVALUATION_KEYS = ("eval", "length.test", "positions.at_eval", "positions.draws")
-"""Keys that change what is asked of a trained network, not the network."""
-
-NEUTRAL_KEYS = (
-    "logger", "threads", "outputs", "overwrite", "checkpoint", "data.workers",
-    "trainer.log_every_n_steps", "trainer.enable_progress_bar", "task.path",
-)  # fmt: skip
-"""Keys that change neither the trained weights nor the rows."""
-
-Settings = dict[str, Any]
-
-
-def _without(settings: Settings, keys: tuple[str, ...], prefix: str = "") -> Settings:
-    return {
-        key: _without(value, keys, f"{prefix}{key}.") if isinstance(value, dict) else value
-        for key, value in settings.items()
-        if f"{prefix}{key}" not in keys
-    }
-
-
-def _digest(settings: Settings) -> str:
-    text = json.dumps(settings, sort_keys=True)
-    return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()
-
-
-def shaping(settings: Settings) -> Settings:
-    """Those that change the trained weights, the seed apart."""
-    return _without(settings, (*EVALUATION_KEYS, *NEUTRAL_KEYS, "seed"))
-
-
-def fingerprint(settings: Settings) -> str:
-    """Eight hexadecimal digits that differ wherever the trained weights may, the seed apart.
-
-    So the runs of one configuration share it, and what shares it may be averaged over seeds.
-    """
-    return _digest(shaping(settings))
-
-
-def evaluation_hash(settings: Settings) -> str:
-    """Eight hexadecimal digits that differ wherever the evaluation of one network may."""
-    neutral = ("eval.probe_every", "eval.probe_lengths", "eval.probe_samples")
-    kept = _without(settings, neutral)
-    positions = {key: kept["positions"].get(key) for key in ("at_eval", "draws")}
-    asked = {"eval": kept["eval"], "test": kept["length"]["test"], "positions": positions}
-    if factor := kept["encoding"].get("factor_at_eval"):
-        asked["factor"] = factor
-    return _digest(asked)
-
-
-def identity(settings: Settings) -> Settings:
-    """The columns of a row that say which run it belongs to."""
-    names = {group: settings[group]["name"] for group in ("task", "model", "encoding", "positions")}
-    return {**names, "seed": settings["seed"], "fingerprint": fingerprint(settings)}
-
-
-def leaf(settings: Settings) -> str:
-    """The name of the run folder itself, which stays with it wherever it is moved."""
-    return f"seed{settings['seed']}-{fingerprint(settings)}"
 
 
 def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
@@ -184,25 +125,39 @@ class RunFolder:
         unfinished.write_text(text, encoding="utf-8")
         put_in_place(unfinished, self.path / name)
 
+    @property
+    def fingerprint(self) -> str:
+        """That of the run, which its name tells, whatever a later evaluation tries out."""
+        return self.path.name.rpartition("-")[2]
+
+    def begin(self, settings: Settings, **circumstances: Any) -> None:
+        """Marks the run as running, and keeps what a report needs to know of its settings."""
+        self.write_status(
+            status="running", traceback=None, settings=flat(shaping(settings)), **circumstances
+        )
+
     def seen_in_training(self, name: str) -> dict[int, float]:
         """Length -> share of the prompts behind a file of rows that training had met."""
-        shares = self.status().get("seen_in_training", {})
+        evaluations = self.status().get("evaluations", {})
         try:
-            return {int(length): float(share) for length, share in shares.get(name, {}).items()}
+            seen = evaluations.get(name, {}).get("seen_in_training", {})
+            return {int(length): float(share) for length, share in seen.items()}
         except (AttributeError, TypeError, ValueError):
             path = self.path / "run.json"
-            raise ConfigError(f"{path}: seen_in_training={shares} maps no lengths") from None
+            raise ConfigError(f"{path}: evaluations={evaluations} maps no lengths") from None
 
-    def write_seen_in_training(self, name: str, shares: dict[int, float]) -> None:
-        """Keeps them beside those of other files of rows."""
-        others = self.status().get("seen_in_training", {})
-        self.write_status(seen_in_training={**others, name: shares})
+    def write_evaluation(self, name: str, settings: Settings, seen: dict[int, float]) -> None:
+        """Keeps, for a file of rows, what was asked and what of it training had met."""
+        status = self.status()
+        own = {"settings": asked(settings, status.get("settings")), "seen_in_training": seen}
+        self.write_status(evaluations={**status.get("evaluations", {}), name: own})
 
     def rows_name(self, settings: Settings) -> str:
         """lengths.csv for the evaluation that came first, lengths-<hash>.csv for any other."""
-        own = evaluation_hash(settings)
-        first = self.status().get("evaluation", own)
-        return "lengths.csv" if own == first else f"lengths-{own}.csv"
+        status = self.status()
+        own = asked(settings, status.get("settings"))
+        first = status.get("evaluations", {}).get("lengths.csv", {}).get("settings", own)
+        return "lengths.csv" if own == first else f"lengths-{evaluation_hash(own)}.csv"
 
     def write_rows(self, name: str, rows: list[Settings]) -> None:
         """Writes rows with the keys COLUMNS as CSV."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from posenc.results.records import Settings, fingerprint, shaping
+from posenc.results.identity import Settings, fingerprint, flat, shaping
 
 Variants = Mapping[str, Settings]
 """Fingerprint -> the settings that shaped the weights, as `group.key: value`."""
@@ -22,11 +22,11 @@ def variants(folders: Iterable[Path]) -> Variants:
     for folder in folders:
         try:
             settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-            own, flat = fingerprint(settings), _flat(shaping(settings))
+            own, shaped = fingerprint(settings), flat(shaping(settings))
         except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError):
             continue
         if folder.name.endswith(f"-{own}"):
-            found[own] = flat
+            found[own] = shaped
     return found
 
 
@@ -36,20 +36,9 @@ def differences(variants: Variants, fingerprints: Iterable[str]) -> dict[str, di
     A fingerprint without settings is in none of them.
     """
     known = {own: variants[own] for own in fingerprints if own in variants}
-    keys = {key: None for flat in known.values() for key in flat}  # a dict keeps their order
-    values = {key: {own: _word(flat.get(key)) for own, flat in known.items()} for key in keys}
+    keys = {key: None for own in known.values() for key in own}  # a dict keeps their order
+    values = {key: {own: _word(each.get(key)) for own, each in known.items()} for key in keys}
     return {key: words for key, words in values.items() if len(set(words.values())) > 1}
-
-
-def _flat(settings: Settings, prefix: str = "") -> Settings:
-    flat: Settings = {}
-    for key, value in settings.items():
-        flat |= (
-            _flat(value, f"{prefix}{key}.")
-            if isinstance(value, dict)
-            else {f"{prefix}{key}": value}
-        )
-    return flat
 
 
 def _word(value: Any) -> str:

@@ -15,8 +15,8 @@ from torch import Tensor
 from posenc.experiment import Experiment
 from posenc.model.decoding import decode
 from posenc.model.layout import arrange, slots
+from posenc.results.charts import png
 from posenc.results.details import MEASURED
-from posenc.results.figures import png
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Vocabulary
 from posenc.training.pictures import (

@@ -10,7 +10,7 @@ from torch import Tensor
 from posenc.encodings.base import Encoding
 from posenc.experiment import Experiment
 from posenc.model.layout import slots
-from posenc.results.figures import Picture, curves, heat_map
+from posenc.results.charts import Picture, curves, heat_map
 from posenc.seeding import generator
 from posenc.tasks.base import Task
 
