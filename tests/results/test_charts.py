@@ -101,7 +101,7 @@ def test_pictures_leave_nothing_behind() -> None:
 
 def test_curves_over_whole_numbers_leave_gaps_and_name_lines_where_there_are_several() -> None:
     one = curves({"": [1.0, math.nan, 3.0]}, first=-1, x="x", y="y", title="a title")
-    points = one.to_dict()["layer"][-1]["data"]["values"]
+    [points] = [rows for rows in one.to_dict()["datasets"].values() if "line" in rows[0]]
     assert points == [{"line": "", "x": -1, "y": 1.0}, {"line": "", "x": 1, "y": 3.0}]
     assert ">a title<" in svg_of(one)
     svg = svg_of(curves({"head 2": [0.0, 1.0], "head 1": [1.0, 0.0]}, first=0, x="x", y="y"))
