@@ -1,18 +1,23 @@
 """From folders to one table: the rows of every finished run that lies below them."""
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from posenc.errors import ConfigError
-from posenc.results.records import COLUMNS, REAL, SCHEMA, WHOLE
-from posenc.results.variants import Variants, variants
+from posenc.results.identity import Flat, evaluation_hash
+from posenc.results.records import COLUMNS, REAL, SCHEMA, WHOLE, RunFolder
+from posenc.results.variants import Variants
 
 RUN = ["task", "model", "encoding", "positions", "seed", "fingerprint"]
 """The columns that tell one run from another."""
+
+EVALUATED = [*RUN, "evaluation"]
+"""The same for evaluations of runs: the last is a hash of what was asked."""
 
 TYPES: dict[str, type[pl.DataType]] = {
     **dict.fromkeys(COLUMNS, pl.String),
@@ -21,62 +26,100 @@ TYPES: dict[str, type[pl.DataType]] = {
     "in_range": pl.Boolean,
 }
 
+Key = tuple[Any, ...]
+"""The values of EVALUATED."""
+
 
 class Skipped(NamedTuple):
-    """A run folder that gave no rows, and why, for a reader to be told."""
+    """A run folder or a file of rows that is not counted, and why, for a reader to be told."""
 
-    folder: Path
+    path: Path
     reason: str
 
 
+class Origin(NamedTuple):
+    """Where rows come from, and what the run behind them cost."""
+
+    folder: Path
+    parameters: int | None
+    step_seconds: float | None
+    machine: str
+    """Host and number of threads: step times are compared within one of them."""
+
+
 class Found(NamedTuple):
-    """The rows of many runs, sorted; the settings behind them; and what was left out."""
+    """The rows of many runs, sorted, with a column `evaluation`; where each comes from; the
+    settings behind fingerprints and evaluations; and what is not counted."""
 
     rows: pl.DataFrame
+    origins: dict[Key, Origin]
     variants: Variants
     skipped: list[Skipped]
 
 
 def read(folders: Iterable[Path]) -> Found:
-    """All finished runs below the folders.
+    """All finished runs below the folders, with all their evaluations.
 
-    A run met twice counts once. Raises ConfigError for a folder that does not exist and for two
-    tables that disagree on one run.
+    Rows met twice count once, and rows that disagree on one run not at all; both are named among
+    the skipped. Raises ConfigError for a folder that does not exist.
     """
-    tables, used, skipped = [pl.DataFrame(schema=TYPES)], [], []
+    files: dict[Key, list[tuple[Path, pl.DataFrame]]] = defaultdict(list)
+    origins: dict[Key, Origin] = {}
+    variants: dict[str, Flat] = {}
+    skipped = []
     for folder in _run_folders(folders):
         try:
-            _check_finished(folder)
-            tables.append(_read_rows(folder / "lengths.csv"))
-            used.append(folder)
+            run = _finished(folder)
         except ConfigError as reason:
             skipped.append(Skipped(folder, str(reason)))
-    rows = pl.concat(tables).unique().sort(*RUN, "length")
-    clash = rows.filter(pl.struct(*RUN, "length").is_duplicated())
-    if not clash.is_empty():
-        run = " ".join(f"{key}={clash[key][0]}" for key in RUN)
-        raise ConfigError(f"two folders disagree on the run {run}: give only one of them")
-    return Found(rows, variants(used), skipped)
+            continue
+        for path in sorted(folder.glob("lengths*.csv"), key=lambda path: (len(path.name), path)):
+            try:
+                asked = _asked(run, path.name)
+                evaluation = evaluation_hash(asked)
+                table = _read_rows(path).with_columns(evaluation=pl.lit(evaluation))
+            except ConfigError as reason:
+                skipped.append(Skipped(path, str(reason)))
+                continue
+            key = table.select(EVALUATED).row(0)
+            files[key].append((path, table))
+            origins.setdefault(key, _origin(folder, run))
+            variants |= {key[RUN.index("fingerprint")]: run["settings"], evaluation: asked}
+    tables = [pl.DataFrame(schema={**TYPES, "evaluation": pl.String})]
+    for several in files.values():
+        table, doubles = _one_of(several)
+        skipped += doubles
+        if table is not None:
+            tables.append(table)
+    return Found(pl.concat(tables).sort(*EVALUATED, "length"), origins, variants, skipped)
+
+
+def _one_of(
+    several: list[tuple[Path, pl.DataFrame]],
+) -> tuple[pl.DataFrame | None, list[Skipped]]:
+    """The rows of one evaluation of one run, and the files that are not counted."""
+    (first, table), *others = several
+    if all(other.equals(table) for _, other in others):
+        return table, [Skipped(path, f"holds the same rows as {first}") for path, _ in others]
+    told = "disagrees with {} on the same run, so neither is counted: name only one of them"
+    pairs = [(first, others[0][0]), *((path, first) for path, _ in others)]
+    return None, [Skipped(path, told.format(rival)) for path, rival in pairs]
 
 
 def _read_rows(path: Path) -> pl.DataFrame:
-    """One lengths.csv. Raises ConfigError where it is not the whole table of one run."""
-    mend = "delete it and evaluate the run again"
+    """One file of rows. Raises ConfigError where it is not the whole table of one run."""
     try:
         text = path.read_bytes()  # as a path, polars would take [ and * for a pattern
-        header = pl.read_csv(text, infer_schema=False, n_rows=0).columns
-        if missing := [column for column in COLUMNS if column not in header]:
-            raise ConfigError(f"its {path.name} lacks the column '{missing[0]}': {mend}")
         table = pl.read_csv(text, schema_overrides=TYPES).select(*TYPES)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        reason = str(error).partition("\n")[0]
-        raise ConfigError(f"its {path.name} cannot be read ({reason}): {mend}") from None
-    whole = table.null_count().sum_horizontal().item() == 0 and (
-        table["exact"].is_between(0, 1).all() and table["length"].is_unique().all()
-    )
-    if not whole or table.n_unique(RUN) != 1:
-        raise ConfigError(f"its {path.name} is not the whole table of one run: {mend}")
-    return table
+    except (OSError, pl.exceptions.PolarsError):
+        table = pl.DataFrame(schema=TYPES)
+    whole = not table.is_empty() and table.null_count().sum_horizontal().item() == 0
+    if whole and table["exact"].is_between(0, 1).all() and table["length"].is_unique().all():
+        if table.n_unique(RUN) == 1:
+            return table
+        raise ConfigError(f"{path.name} holds rows of several runs: delete it and evaluate again")
+    RunFolder(path.parent).read_rows(path.name)  # slower, but says what is wrong, and in which line
+    raise ConfigError(f"{path.name} is damaged: delete it, and the run is evaluated again")
 
 
 def _run_folders(folders: Iterable[Path]) -> Iterator[Path]:
@@ -89,18 +132,37 @@ def _run_folders(folders: Iterable[Path]) -> Iterator[Path]:
     yield from sorted(found)
 
 
-def _check_finished(folder: Path) -> None:
-    """Raises ConfigError, saying why, where this folder has no result to read."""
-    try:
-        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        schema, status = run["schema"], run["status"]
-    except FileNotFoundError:
-        raise ConfigError("has no run.json") from None
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ConfigError("its run.json cannot be read") from None
-    if schema != SCHEMA:
-        raise ConfigError(f"its run.json has schema {schema}, and this version reads {SCHEMA}")
-    if status != "finished":
-        raise ConfigError(str(status))
+def _finished(folder: Path) -> dict[str, Any]:
+    """What run.json says. Raises ConfigError where there is no result to read, saying why."""
+    if not (folder / "run.json").exists():
+        raise ConfigError("has no run.json")
+    run = RunFolder(folder).status()
+    if run.get("status") != "finished":
+        raise ConfigError(_unfinished(run))
     if not (folder / "lengths.csv").exists():
         raise ConfigError("finished, but has no lengths.csv")
+    if not isinstance(run.get("settings"), dict):
+        raise ConfigError(f"{folder / 'run.json'} tells no settings")
+    return run
+
+
+def _unfinished(run: dict[str, Any]) -> str:
+    status, traceback = run.get("status"), str(run.get("traceback") or "").strip()
+    return f"{status}: {traceback.splitlines()[-1]}" if traceback else str(status)
+
+
+def _asked(run: dict[str, Any], name: str) -> Flat:
+    try:
+        return dict(run["evaluations"][name]["settings"])
+    except (KeyError, TypeError, ValueError):
+        raise ConfigError(f"its run.json does not tell what was asked for {name}") from None
+
+
+def _origin(folder: Path, run: dict[str, Any]) -> Origin:
+    seconds, steps = run.get("train_seconds"), run.get("trained_steps")
+    return Origin(
+        folder=folder,
+        parameters=run.get("parameters"),
+        step_seconds=seconds / steps if seconds and steps else None,
+        machine=f"{run.get('host')}, {run.get('threads')} threads",
+    )

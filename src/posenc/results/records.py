@@ -173,7 +173,8 @@ class RunFolder:
             return []
         try:
             with path.open(newline="", encoding="utf-8") as file:
-                rows = [_typed(row) for row in csv.DictReader(file)]
+                reader = csv.DictReader(file)
+                rows = [_typed(row, reader.line_num) for row in reader]
             if not rows:
                 raise ValueError("no row")
         except (OSError, ValueError, csv.Error) as error:
@@ -183,17 +184,20 @@ class RunFolder:
         return rows
 
 
-def _typed(row: dict[str, str]) -> Settings:
-    """Raises ValueError where a cell is missing or cannot be what its column says."""
-    for column in COLUMNS:
-        if not row.get(column):
-            raise ValueError(f"a row lacks {column}")
-    typed: Settings = {
-        **row,
-        **{key: int(row[key]) for key in WHOLE},
-        **{key: float(row[key]) for key in REAL},
-        "in_range": row["in_range"] == "true",
-    }
-    if not (0 <= typed["exact"] <= 1 <= typed["n"]):
-        raise ValueError(f"an exact match of {row['exact']} over {row['n']} problems")
+def _typed(row: dict[str, str], line: int) -> Settings:
+    """Raises ValueError, naming the line, where a cell is missing or not what its column says."""
+    try:
+        for column in COLUMNS:
+            if not row.get(column):
+                raise ValueError(f"a row lacks {column}")
+        typed: Settings = {
+            **row,
+            **{key: int(row[key]) for key in WHOLE},
+            **{key: float(row[key]) for key in REAL},
+            "in_range": row["in_range"] == "true",
+        }
+        if not (0 <= typed["exact"] <= 1 <= typed["n"]):
+            raise ValueError(f"an exact match of {row['exact']} over {row['n']} problems")
+    except ValueError as error:
+        raise ValueError(f"line {line}: {error}") from None
     return typed

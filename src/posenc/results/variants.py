@@ -1,44 +1,36 @@
-"""The settings behind runs, and in which of them runs differ."""
+"""In which settings runs differ."""
 
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
-import yaml
+from posenc.results.identity import Flat
 
-from posenc.results.identity import Settings, fingerprint, flat, shaping
-
-Variants = Mapping[str, Settings]
-"""Fingerprint -> the settings that shaped the weights, as `group.key: value`."""
+Variants = Mapping[str, Flat]
+"""Fingerprint of a run, or hash of an evaluation -> the settings behind it."""
 
 
-def variants(folders: Iterable[Path]) -> Variants:
-    """What the config.yaml of each run says.
+def differences(variants: Variants, hashes: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Key -> hash -> value, as on a command line, for every key in which these differ.
 
-    A configuration that cannot be read, or that was changed after the run, is not in it.
+    A hash without settings is in none of them.
     """
-    found = {}
-    for folder in folders:
-        try:
-            settings = yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
-            own, shaped = fingerprint(settings), flat(shaping(settings))
-        except (OSError, ValueError, TypeError, AttributeError, yaml.YAMLError):
-            continue
-        if folder.name.endswith(f"-{own}"):
-            found[own] = shaped
-    return found
-
-
-def differences(variants: Variants, fingerprints: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Key -> fingerprint -> value, as on a command line, for every key in which these differ.
-
-    A fingerprint without settings is in none of them.
-    """
-    known = {own: variants[own] for own in fingerprints if own in variants}
+    known = {own: variants[own] for own in hashes if own in variants}
     keys = {key: None for own in known.values() for key in own}  # a dict keeps their order
     values = {key: {own: _word(each.get(key)) for own, each in known.items()} for key in keys}
     return {key: words for key, words in values.items() if len(set(words.values())) > 1}
+
+
+def told_apart(variants: Variants, own: str, rivals: Iterable[str]) -> str:
+    """The settings in which one differs from its rivals, `key=value, ...`, or else its hash.
+
+    Empty where it has no other rival than itself.
+    """
+    rivals = set(rivals)
+    if rivals <= {own}:
+        return ""
+    differing = differences(variants, rivals | {own}).items()
+    return ", ".join(f"{key}={words[own]}" for key, words in differing if own in words) or own
 
 
 def _word(value: Any) -> str:
