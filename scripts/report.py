@@ -1,57 +1,94 @@
-"""Tables and a figure of every finished run below some folders.
+"""From runs to a verdict: every finished run below some folders, compared.
 
-    python scripts/report.py [FOLDER ...] [--out DIR]
+    python scripts/report.py                          # all of outputs/
+    python scripts/report.py outputs/copy --baseline rope
+    python scripts/report.py outputs/copy --out report.html --format html,md,png,svg,csv
 
-Prints a table per task, in Markdown where it is written to a file or a pipe, and writes
-results.csv (every row) and figure.png.
+Prints a verdict and tables for every task, and writes them as one HTML page with charts that
+answer to the mouse and the keyboard, as Markdown, the curves as PNG and SVG, and every row as CSV.
 """
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+from posenc.results.page import page
 from rich.console import Console
 
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
-from posenc.errors import ConfigError
-from posenc.results.charts import png
+from posenc.errors import ConfigError, one_of
+from posenc.results.charts import png, svg
 from posenc.results.figures import length_curves
 from posenc.results.legible import Legible
+from posenc.results.panels import panels
 from posenc.results.reading import read
-from posenc.results.report import markdown
+from posenc.results.report import document, markdown, summary
 
 OUTPUTS = Path(__file__).resolve().parents[1] / "outputs"
+BASELINE = "sinusoidal"
+NAMES = {"html": "report", "md": "report", "png": "figure", "svg": "figure", "csv": "results"}
+"""Format -> what its file is called in a folder."""
 
 
 def main() -> None:
     """Reads arguments and runs, prints, writes."""
-    parser = argparse.ArgumentParser(description="Tables and a figure of finished runs.")
+    parser = argparse.ArgumentParser(description="From finished runs to a verdict.")
     parser.add_argument(
         "folders", nargs="*", type=Path, metavar="FOLDER", help="holds runs; default: outputs"
     )
-    parser.add_argument("--out", type=Path, metavar="DIR", help="default: the first FOLDER")
+    parser.add_argument(
+        "--out", type=Path, metavar="PLACE",
+        help="a folder, or a file whose name all formats share; default: the first FOLDER",
+    )  # fmt: skip
+    parser.add_argument(
+        "--format", default=",".join(NAMES), metavar="LIST", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--baseline", metavar="NAME",
+        help=f"what every encoding is compared with; default: {BASELINE} or, without it, the best",
+    )  # fmt: skip
     arguments = parser.parse_args()
     folders = arguments.folders or [OUTPUTS]
-    out = arguments.out or folders[0]
-    rows, variants, skipped = read(folders)
-    for folder, reason in skipped:
-        print(f"left out: {folder}: {reason}", file=sys.stderr)
-    if rows.is_empty():
+    files = _files(arguments.out or folders[0], arguments.format)
+    found = read(folders)
+    for path, reason in found.skipped:
+        print(f"left out: {path}: {reason}", file=sys.stderr)
+    if found.rows.is_empty():
         raise ConfigError(f"no finished run below {', '.join(map(str, folders))}: train one")
-    picture = png(length_curves(rows, variants))
+    told = document(found, arguments.baseline, default=BASELINE)
+    beside = next(iter(files.values())).parent
+    curves = length_curves(panels(found))
+    makers: dict[str, Callable[[], bytes]] = {
+        "html": lambda: page(told, beside=beside).encode(),
+        "md": lambda: markdown(told, beside=beside).encode(),
+        "png": lambda: png(curves),
+        "svg": lambda: svg(curves),
+        "csv": lambda: found.rows.write_csv().encode(),
+    }
+    contents = {path: makers[format_]() for format_, path in files.items()}
     try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / "results.csv").write_text(rows.write_csv(), encoding="utf-8")
-        (out / "figure.png").write_bytes(picture)
+        beside.mkdir(parents=True, exist_ok=True)
+        for path, content in contents.items():
+            path.write_bytes(content)
     except OSError as error:
-        raise ConfigError(f"--out {out}: {error}; name a folder to write in") from None
-    text = markdown(rows, variants)
+        raise ConfigError(f"--out {arguments.out}: {error}; name a place to write in") from None
     if sys.stdout.isatty():
-        Console().print(Legible(text))
+        Console().print(Legible(summary(told)))
     else:
-        print(text)
-    print(f"wrote {out / 'results.csv'} and {out / 'figure.png'}", file=sys.stderr)
+        print(summary(told))
+    print(f"wrote {', '.join(map(str, files.values()))}", file=sys.stderr)
+
+
+def _files(out: Path, formats: str) -> dict[str, Path]:
+    """Format -> the file to write. Raises ConfigError for an unknown format."""
+    wanted = formats.split(",")
+    if unknown := [each for each in wanted if each not in NAMES]:
+        raise ConfigError(f"--format {formats}: '{unknown[0]}' is none; {one_of(NAMES)}")
+    if out.suffix.removeprefix(".") in NAMES and not out.is_dir():
+        return {each: out.with_suffix(f".{each}") for each in wanted}
+    return {each: out / f"{NAMES[each]}.{each}" for each in wanted}
 
 
 if __name__ == "__main__":

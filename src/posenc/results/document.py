@@ -29,7 +29,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with a verdict, one sentence in a line, and tables; of a panel, or across panels."""
+    """A heading with a verdict, sentence by sentence, and tables; of a panel, or of several."""
 
     title: str
     verdict: list[str]

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median, median_low
 from typing import Any
 
-import polars as pl
-
 from posenc.results import statistics
 from posenc.results.labels import label, mask_tells_order
 from posenc.results.reading import EVALUATED, Found, Origin
@@ -60,7 +58,7 @@ class Contender:
     @property
     def score(self) -> float | None:
         """Mean over fitted runs; None where there is none, or no length beyond was tested."""
-        return mean_score(self.fitted)
+        return mean_of(self.fitted, "score")
 
     @property
     def holds_to(self) -> int | None:
@@ -112,7 +110,17 @@ class Panel:
     @property
     def chance_score(self) -> float | None:
         """The score of a guess that is blind to order."""
-        return statistics.score(self.lengths, self.chance, self.train_max)
+        return self.score_of(self.chance)
+
+    @property
+    def many_tokens(self) -> bool:
+        """Whether some answer has several tokens: only then do token accuracies tell more."""
+        runs = (run.curves for each in self.contenders for run in each.runs)
+        return any(curves["token_accuracy"] != curves["exact"] for curves in runs)
+
+    def score_of(self, curve: Sequence[float]) -> float | None:
+        """The mean of a curve over all lengths beyond the trained ones."""
+        return statistics.score(self.lengths, curve, self.train_max)
 
     @property
     def mask_tells(self) -> bool:
@@ -124,16 +132,17 @@ class Panel:
         return next((each for each in self.contenders if each.label == label), None)
 
 
-def mean_score(runs: Iterable[Run]) -> float | None:
-    """Of those that have one; None where none has."""
-    scores = [run.score for run in runs if run.score is not None]
-    return fmean(scores) if scores else None
+def mean_of(runs: Iterable[Run], number: str) -> float | None:
+    """Of `score` or `token_score` over the runs that have one; None where none has."""
+    found = [value for run in runs if (value := getattr(run, number)) is not None]
+    return fmean(found) if found else None
 
 
 def panels(found: Found) -> list[Panel]:
     """Everything that was found, sorted by task, the encoder first."""
     columns = [*SAME, *CURVES, "n"]
-    whole = found.rows.group_by(EVALUATED, maintain_order=True).agg(*(set(columns) - set(EVALUATED)))
+    lists = [column for column in columns if column not in EVALUATED]
+    whole = found.rows.group_by(EVALUATED, maintain_order=True).agg(*lists)
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in whole.iter_rows(named=True):
         task = tuple(sorted(_task(found.variants, row["fingerprint"]).items()))
@@ -190,9 +199,7 @@ def _contenders(name: str, rows: Sequence[dict[str, Any]], found: Found) -> list
         ]
         told = ", ".join(filter(None, words))
         runs = sorted((_run(row, found) for row in own), key=lambda run: run.seed)
-        contenders.append(
-            Contender(f"{name} [{told}]" if told else name, own[0]["encoding"], runs)
-        )
+        contenders.append(Contender(f"{name} [{told}]" if told else name, own[0]["encoding"], runs))
     return contenders
 
 

@@ -1,209 +1,139 @@
-"""What many runs say together: one row per run, one row per contender, a table to read."""
+"""From what was found to a document, and from a document to Markdown."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
 
-import polars as pl
-
+from posenc.errors import ConfigError, one_of
 from posenc.results import statistics
+from posenc.results.across import across
 from posenc.results.comparable import remarks
-from posenc.results.labels import MASK_TELLS_ORDER, MISSING, label, mask_tells_order
-from posenc.results.reading import RUN
-from posenc.results.variants import Variants, differences
+from posenc.results.comparing import ALL, ENOUGH, GATED, MARGIN
+from posenc.results.document import Cell, Document, Section, Table
+from posenc.results.panels import Panel, panels
+from posenc.results.reading import Found
+from posenc.results.tables import (
+    comparison_table,
+    cost_table,
+    results_table,
+    runs_table,
+    skipped_table,
+)
+from posenc.results.verdict import verdict
 
-SETTING = ["task", "train_max", "tested"]
-"""Runs are compared only where all agree: a score is a mean over the tested lengths."""
+READING = [
+    f"Exact match is the share of answers that are right in every token. A run is fitted if its "
+    f"exact match on trained lengths averages {statistics.HOLDS} or more; only fitted runs enter a "
+    "mean, an interval or a comparison, unless the table says otherwise. Score: exact match "
+    "averaged over all lengths beyond the trained ones, linear between tested ones. Holds to: the "
+    f"longest tested length up to which it never falls below {statistics.HOLDS}, the median over "
+    "runs. Chance: a guess that is blind to order.",
+    "The 95 % interval is one for the mean over further seeds, and holds for any distribution of "
+    "scores (Gaffke's bound). With few seeds it is wide, and has to be: five seeds that all solve "
+    "a task leave it open that nearly every second one fails (0.025 to the power of a fifth is "
+    "0.48).",
+    "Comparisons pair runs of one seed, which share data and initial weights of the trunk. The "
+    "90 % interval of the difference is the inversion of the sign-flip test (exact if differences "
+    f"are symmetric about their centre) and takes {ENOUGH} shared seeds. Equivalent: this interval "
+    f"lies within ±{MARGIN}. Better or worse: it lies on one side of 0, and encodings do differ at "
+    "this task, p at most 0.05 when they are shuffled within seeds. p: two-sided sign-flip test; "
+    "least p: the smallest that so many seeds allow; Holm: corrected for all comparisons of one "
+    "table. Beats it: probability that a run of the one scores above a run of the other.",
+    "Mean ranks: 1 is the best; scores that agree to two decimals share a rank. Their interval is "
+    "a bootstrap over seeds, with the tasks taken as given.",
+]
 
-UNNAMED = ["fingerprint", "positions_at_eval", "draws"]
-"""What can differ between contenders of one name."""
 
-CONTENDER = [*SETTING, "model", "encoding", "positions", *UNNAMED]
-"""What the seeds of one contender share."""
+def document(found: Found, baseline: str | None, *, default: str) -> Document:
+    """What these runs come to, every encoding compared with `baseline`, or else with `default`.
 
-
-def runs(rows: pl.DataFrame, variants: Variants) -> pl.DataFrame:
-    """Every run with its train_max, `label`, `fitted`, `score`, `chance` and `holds_to`.
-
-    `tested` lists its lengths, `problems` counts those of one length. `chance` is the score of an
-    order-blind guess, so that it can stand beside `score`.
+    Where a panel lacks the default, its best contender takes its place. Raises ConfigError where
+    no panel has the baseline.
     """
-    groups = rows.sort(*RUN, "length").group_by(RUN, maintain_order=True)
-    found = [_run(run) for _, run in groups]
-    _tell_apart(found, variants)
-    return pl.DataFrame(
-        found, schema_overrides={"score": pl.Float64, "chance": pl.Float64, "holds_to": pl.Int64}
+    several = panels(found)
+    labels = sorted({each.label for panel in several for each in panel.contenders})
+    if baseline is not None and baseline not in labels:
+        raise ConfigError(f"--baseline '{baseline}': {one_of(labels)}")
+    sections = [_section(panel, found, baseline or default) for panel in several]
+    appendices = [Section("Every run", [], [runs_table(several)])]
+    if found.skipped:
+        appendices.insert(0, Section("Left out", [], [skipped_table(found.skipped)]))
+    return Document(
+        summary=_summary(several, found),
+        sections=[*sections, *across(several)],
+        appendices=appendices,
+        reading=READING,
     )
 
 
-def _run(rows: pl.DataFrame) -> dict[str, Any]:
-    first = rows.row(0, named=True)
-    lengths, exact = rows["length"].to_list(), rows["exact"].to_list()
-    return {key: first[key] for key in [*RUN, *UNNAMED, "train_max"]} | {
-        "tested": " ".join(map(str, lengths)),
-        "problems": rows["n"].min(),
-        "label": label(first["encoding"], first["positions"]),
-        "fitted": statistics.fitted(exact, rows["in_range"].to_list()),
-        "score": statistics.score(lengths, exact, first["train_max"]),
-        "chance": statistics.score(lengths, rows["chance"].to_list(), first["train_max"]),
-        "holds_to": statistics.holds_to(lengths, exact),
-    }
+def _section(panel: Panel, found: Found, baseline: str) -> Section:
+    own = panel.named(baseline)
+    rival = own or panel.contenders[0]
+    tables = [results_table(panel, remarks(panel, found.variants))]
+    if len(panel.contenders) > 1:
+        tables.append(comparison_table(panel, rival, GATED))
+        if any(len(each.fitted) < len(each.runs) for each in panel.contenders):
+            tables.append(comparison_table(panel, rival, ALL))
+    tables.append(cost_table(panel, rival))
+    return Section(panel.title, verdict(panel, own), tables, panel)
 
 
-def _tell_apart(found: list[dict[str, Any]], variants: Variants) -> None:
-    """Adds to the labels of contenders of one name the settings in which they differ."""
-    values = defaultdict(set)
-    for run in found:
-        for column in UNNAMED:
-            values[_name(run), column].add(run[column])
-    for run, name in zip(found, map(_name, found), strict=True):
-        words = [
-            _settings(run["fingerprint"], values[name, "fingerprint"], variants),
-            f"positions.at_eval={run['positions_at_eval']}",
-            f"positions.draws={run['draws']}",
-        ]
-        differing = [
-            word for word, key in zip(words, UNNAMED, strict=True) if len(values[name, key]) > 1
-        ]
-        if differing:
-            run["label"] += f" [{', '.join(differing)}]"
-
-
-def _settings(own: str, rivals: Iterable[str], variants: Variants) -> str:
-    """Those in which a configuration differs from its rivals, or else its fingerprint."""
-    differing = differences(variants, rivals).items()
-    return ", ".join(f"{key}={words[own]}" for key, words in differing if own in words) or own
-
-
-def _name(run: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(run[key] for key in ("task", "train_max", "model", "encoding", "positions"))
-
-
-def contenders(rows: pl.DataFrame, variants: Variants) -> pl.DataFrame:
-    """One row per contender, best first in each setting; its numbers come from fitted runs only.
-
-    An unfitted run is counted, never averaged. `held` is the median of holds_to, the lower one of
-    two, and 0 where nothing held.
-    """
-    fitted = pl.col("fitted")
-    score = pl.col("score").filter(fitted)
-    return (
-        runs(rows, variants)
-        .group_by(*CONTENDER, "label")
-        .agg(
-            runs=pl.len(),
-            seeds=pl.col("seed").n_unique(),
-            fitted=fitted.sum(),
-            score=score.mean(),
-            worst=score.min(),
-            best=score.max(),
-            held=pl.col("holds_to").fill_null(0).filter(fitted).quantile(0.5, "lower").cast(int),
-            chance=pl.col("chance").mean(),
-            problems=pl.col("problems").min(),
-        )
-        .sort(
-            *SETTING,
-            "score",
-            "model",
-            "label",
-            descending=[False, False, False, True, False, False],
-            nulls_last=True,
-        )
-    )
-
-
-def markdown(rows: pl.DataFrame, variants: Variants) -> str:
-    """A Markdown table for every setting, best contender first, and what its marks mean."""
-    exact = _mean_exact(rows, variants)
-    return "\n\n".join(
-        _table(table, exact, remarks(table, variants))
-        for _, table in contenders(rows, variants).group_by(SETTING, maintain_order=True)
-    )
-
-
-def shown_lengths(lengths: list[int], train_max: int) -> list[int]:
-    """The longest trained length and up to four beyond it, spread evenly and ending at the last."""
-    trained = [length for length in lengths if length <= train_max][-1:]
-    beyond = [length for length in lengths if length > train_max]
-    count = min(4, len(beyond))
-    return trained + [beyond[(k + 1) * len(beyond) // count - 1] for k in range(count)]
-
-
-def _table(
-    table: pl.DataFrame, exact: Mapping[tuple[Any, ...], str], warnings: Sequence[str]
-) -> str:
-    task, train_max, tested = table.select(SETTING).row(0)
-    lengths = list(map(int, tested.split()))
-    shown = shown_lengths(lengths, train_max)
-    at = [f"at {length}" for length in shown]
-    head = ["encoding", "model", "fitted", "seeds", *at, "holds to", "score", "chance"]
-    body = [
-        [
-            row["label"] + (" *" if mask_tells_order(row["model"], row["encoding"]) else ""),
-            row["model"],
-            f"{row['fitted']} of {row['runs']}",
-            "1 (single)" if row["seeds"] == 1 else str(row["seeds"]),
-            *(exact[*(row[key] for key in CONTENDER), length] for length in shown),
-            str(row["held"] or MISSING),
-            _spread(row),
-            _number(row["chance"]),
-        ]
-        for row in table.iter_rows(named=True)
+def _summary(several: Sequence[Panel], found: Found) -> str:
+    runs = [run for panel in several for each in panel.contenders for run in each.runs]
+    labels = {each.label for panel in several for each in panel.contenders}
+    parts = [
+        _count(len(runs), "finished run"),
+        _count(len(labels), "encoding"),
+        _count(len({panel.task for panel in several}), "task"),
+        _count(len({run.seed for run in runs}), "seed"),
     ]
-    rule = ["---"] * 4 + ["---:"] * (len(head) - 4)
-    many = f"{len(lengths)} lengths up to " if len(lengths) > 1 else ""
-    title = f"### {task}, trained to length {train_max}, tested at {many}{lengths[-1]}"
-    notes = "  \n".join([*warnings, *_notes(table)])
-    return "\n".join([title, "", *map(_line, [head, rule, *body]), "", notes])
+    unfitted = sum(not run.fitted for run in runs)
+    return f"{', '.join(parts)}; {unfitted} not fitted, {len(found.skipped)} left out."
 
 
-def _mean_exact(rows: pl.DataFrame, variants: Variants) -> dict[tuple[Any, ...], str]:
-    """(*CONTENDER, length) -> mean exact match of the fitted runs; in parentheses of all, if none
-    is fitted."""
-    fitted = pl.col("fitted")
-    means = (
-        rows.join(runs(rows, variants).select(*RUN, "tested", "fitted"), on=RUN)
-        .with_columns(counted=fitted.any().over(CONTENDER))
-        .filter(fitted | ~pl.col("counted"))
-        .group_by(*CONTENDER, "length", "counted")
-        .agg(pl.col("exact").mean())
-    )
-    return {
-        tuple(key): _number(mean) if counted else f"({_number(mean)})"
-        for *key, counted, mean in means.iter_rows()
-    }
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def _notes(table: pl.DataFrame) -> list[str]:
-    notes = [
-        f"Exact match: mean over fitted runs, those that reach {statistics.HOLDS} on trained "
-        "lengths. Score: its mean over all longer lengths (worst to best run); chance: the score "
-        "of a guess blind to order."
-    ]
-    if table["fitted"].min() == 0:
-        notes.append(
-            "In parentheses: none of these runs is fitted; the figures are means over all of them."
-        )
-    if table["seeds"].min() == 1:
-        notes.append("Single: one seed is not a result.")
-    if any(map(mask_tells_order, table["model"], table["encoding"])):
-        notes.append(f"\\*: {MASK_TELLS_ORDER}.")
-    if any(label.endswith("]") for label in table["label"]):
-        notes.append(
-            "[...]: settings in which contenders of one name differ; their fingerprint, where no "
-            "config.yaml tells them."
-        )
-    return notes
+def summary(document: Document) -> str:
+    """Verdicts and tables in Markdown, which is what a terminal shows."""
+    return _text([document.summary], document.sections, Path())
 
 
-def _number(value: float | None) -> str:
-    return MISSING if value is None else f"{value:.2f}"
+def markdown(document: Document, *, beside: Path) -> str:
+    """All of it in Markdown, with links to run folders from the folder `beside`."""
+    text = _text([document.summary], [*document.sections, *document.appendices], beside)
+    return "\n\n".join([text, "## How to read this", *document.reading]) + "\n"
 
 
-def _spread(row: dict[str, float | None]) -> str:
-    worst, best = _number(row["worst"]), _number(row["best"])
-    return _number(row["score"]) + ("" if worst == best else f" ({worst} to {best})")
+def _text(parts: list[str], sections: Sequence[Section], beside: Path) -> str:
+    for section in sections:
+        parts.append(f"## {section.title}")
+        if section.verdict:
+            parts.append("\n".join(f"- {sentence}" for sentence in section.verdict))
+        for table in section.tables:
+            if table.title != section.title:
+                parts.append(f"### {table.title}")
+            parts.append(_table(table, beside))
+            if table.notes:
+                parts.append("  \n".join(map(_plain, table.notes)))
+    return "\n\n".join(parts)
 
 
-def _line(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _table(table: Table, beside: Path) -> str:
+    rule = ["---" if k in table.words else "---:" for k in range(len(table.head))]
+    body = [[_cell(cell, beside) for cell in row] for row in table.rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [table.head, rule, *body])
+
+
+def _cell(cell: Cell, beside: Path) -> str:
+    text = _plain(cell.text)
+    if cell.link is None:
+        return text
+    return f"[{text}]({quote(os.path.relpath(cell.link, beside))})"
+
+
+def _plain(text: str) -> str:
+    """Without the signs that mean something to Markdown."""
+    return text.replace("|", "\\|").replace("*", "\\*").replace("\n", " ")

@@ -1,0 +1,81 @@
+"""Encodings over several tasks: mean ranks, and whether they differ."""
+
+import math
+from collections.abc import Sequence
+
+from posenc.results import inference
+from posenc.results.document import Section
+from posenc.results.panels import Contender, Panel, Run
+from posenc.results.tables import rank_table
+
+
+def across(panels: Sequence[Panel]) -> list[Section]:
+    """A section for every model whose encodings met at two tasks or more."""
+    sections = []
+    for model in dict.fromkeys(panel.model for panel in panels):
+        tasks = _one_a_task([panel for panel in panels if panel.model == model])
+        labels = {contender.label for panel in tasks for contender in panel.contenders}
+        ranked = sorted(each for each in labels if all(panel.named(each) for panel in tasks))
+        if len(tasks) > 1 and len(ranked) > 1:
+            sections.append(_section(model, tasks, ranked, sorted(labels - set(ranked))))
+    return sections
+
+
+def _one_a_task(panels: Sequence[Panel]) -> list[Panel]:
+    """Of several panels of one task, such as later evaluations make, that with the most runs."""
+    best: dict[str, Panel] = {}
+    for panel in panels:
+        known = best.get(panel.title)
+        if known is None or _runs(panel) > _runs(known):
+            best[panel.title] = panel
+    return list(best.values())
+
+
+def _runs(panel: Panel) -> int:
+    return sum(len(contender.runs) for contender in panel.contenders)
+
+
+def _section(
+    model: str, tasks: Sequence[Panel], ranked: Sequence[str], others: Sequence[str]
+) -> Section:
+    gated, every = (
+        [_scores(panel, ranked, gate=gate) for panel in tasks] for gate in (True, False)
+    )
+    views = [inference.mean_ranks(gated), inference.mean_ranks(every)]
+    rows = sorted(
+        ((label, len(tasks), [view[k] for view in views]) for k, label in enumerate(ranked)),
+        key=lambda row: row[2][0],
+    )
+    names = ", ".join(panel.task for panel in tasks)
+    sentences = [
+        f"Ranks of the mean score at {len(tasks)} tasks ({names}): 1 is the best, ties share, and "
+        "where no run is fitted an encoding comes last."
+    ]
+    p = inference.friedman([[inference.mean_or_last(own[k]) for own in gated]
+                            for k in range(len(ranked))])  # fmt: skip
+    if p is None:
+        sentences.append("Too few encodings for Friedman's test.")
+    else:
+        verdict = "the ranks differ" if p <= 0.05 else "no difference between the ranks is shown"
+        sentences.append(f"Friedman's test over these tasks: p = {p:.2g}, {verdict}.")
+    if others:
+        sentences.append(f"Not ranked, as some task lacks them: {', '.join(others)}.")
+    return Section(f"Across tasks, {model}", sentences, [rank_table(rows)])
+
+
+def _scores(panel: Panel, labels: Sequence[str], *, gate: bool) -> list[list[float]]:
+    """(labels, seeds) of scores at the seeds that all have; nan where a run does not count."""
+    runs = [_by_seed(panel.named(label)) for label in labels]
+    shared = sorted(set.intersection(*(set(own) for own in runs)))
+    return [
+        [
+            score if score is not None and (own[seed].fitted or not gate) else math.nan
+            for seed in shared
+            for score in [own[seed].score]
+        ]
+        for own in runs
+    ]
+
+
+def _by_seed(contender: Contender | None) -> dict[int, Run]:
+    return {run.seed: run for run in contender.runs} if contender else {}

@@ -1,0 +1,170 @@
+"""What the numbers of a panel support, in words, and nothing else."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from posenc.results import inference, statistics
+from posenc.results.comparing import (
+    ENOUGH,
+    GATED,
+    LEVEL,
+    MARGIN,
+    Standing,
+    Versus,
+    against,
+    differing,
+)
+from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order
+from posenc.results.panels import Contender, Panel
+from posenc.results.tables import mean_exact
+
+
+class Judged(NamedTuple):
+    """A panel's best contender, and every other one that is fitted against it."""
+
+    best: Contender
+    others: list[Versus]
+    p: float | None
+    """That encodings do not matter at all."""
+
+
+def judged(panel: Panel) -> Judged | None:
+    """None where no contender has a score: nothing is fitted, or nothing beyond was tested."""
+    scored = [contender for contender in panel.contenders if contender.score is not None]
+    if not scored:
+        return None
+    p = differing(panel, GATED)
+    return Judged(
+        scored[0], against(scored[0], scored[1:], GATED, differ=p is not None and p <= LEVEL), p
+    )
+
+
+def verdict(panel: Panel, baseline: Contender | None) -> list[str]:
+    """Sentences: who is best and who equals it, who is worse, what is open, what fails, where
+    each breaks down."""
+    found = judged(panel)
+    sentences = []
+    if found is None:
+        if any(contender.fitted for contender in panel.contenders):
+            sentences.append("No length beyond the trained ones was tested.")
+    else:
+        sentences += _ranking(found)
+        if baseline is not None and baseline is not found.best and baseline.score is not None:
+            sentences += _against_baseline(panel, baseline, found)
+    sentences += _unfitted(panel)
+    sentences += _breakdowns(panel)
+    if panel.mask_tells:
+        told = [c.label for c in panel.contenders if mask_tells_order(panel.model, c.encoding)]
+        sentences.append(f"{_list(told)} is not blind here: {MASK_TELLS_ORDER}.")
+    return sentences
+
+
+def _ranking(found: Judged) -> list[str]:
+    best, others = found.best, found.others
+    seeds = len(best.fitted)
+    if seeds == 1 and all(len(versus.contender.fitted) == 1 for versus in others):
+        return [
+            f"One fitted seed each decides nothing; {best.label} scores highest, {best.score:.2f}."
+        ]
+    mean = f"{best.label} has the highest mean score, {best.score:.2f} over {_seeds(seeds)}"
+    if not others:
+        return [f"{mean}; there is no other to compare it with."]
+    sentences = [f"{mean}."]
+    groups = (
+        ("equivalent", f"Equivalent to it, within {MARGIN} (90 %)"),
+        ("worse", "Worse"),
+        ("undecided", "Undecided"),
+    )
+    for standing, head in groups:
+        if told := _those(others, standing):
+            sentences.append(f"{head}: {told}.")
+    return sentences + _power(found)
+
+
+def _power(found: Judged) -> list[str]:
+    """What the number of seeds allows."""
+    shared = max(versus.seeds for versus in found.others)
+    if found.p is None:
+        return [f"To decide more takes {ENOUGH} seeds that both share; here are {shared}."]
+    told = f"Shuffling the encodings within seeds gives p = {found.p:.3g}"
+    least = inference.smallest_p(shared)
+    if found.p > LEVEL:
+        told += ": no difference between them is shown"
+        if len(found.others) == 1 and least > LEVEL:
+            told += f", as {shared} seeds of two encodings never can (least p {least:.3g})"
+    elif least > LEVEL:
+        told += f"; two encodings alone never fall below {least:.3g} with {shared} seeds"
+    return [f"{told}."]
+
+
+def _against_baseline(panel: Panel, baseline: Contender, found: Judged) -> list[str]:
+    rest = [c for c in panel.contenders if c is not baseline and c.score is not None]
+    differ = found.p is not None and found.p <= LEVEL
+    versus = against(baseline, rest, GATED, differ=differ)
+    told = [
+        f"{standing}: {_those(versus, standing)}"
+        for standing in ("better", "equivalent", "worse", "undecided")
+        if _those(versus, standing)
+    ]
+    return [f"Against {baseline.label}, {'; '.join(told)}."]
+
+
+def _those(versus: Iterable[Versus], standing: Standing) -> str:
+    """Named with their difference and its interval."""
+    return _list([_told(each) for each in versus if each.standing == standing])
+
+
+def _told(versus: Versus) -> str:
+    if versus.difference is None:
+        return f"{versus.contender.label} (no seed in common)"
+    told = f"{versus.difference:+.2f}"
+    if versus.interval is not None:
+        low, high = versus.interval
+        told += f", {low:+.2f} to {high:+.2f}"
+    return f"{versus.contender.label} ({told.replace('-', '−')})"
+
+
+def _unfitted(panel: Panel) -> list[str]:
+    sentences = []
+    never = [each.label for each in panel.contenders if not each.fitted]
+    partly = [
+        f"{each.label} in {len(each.runs) - len(each.fitted)} of {len(each.runs)} seeds"
+        for each in panel.contenders
+        if 0 < len(each.fitted) < len(each.runs)
+    ]
+    if never:
+        sentences.append(
+            f"Not fitted in any seed, so its longer lengths say nothing: {_list(never)}."
+        )
+    if partly:
+        sentences.append(f"Failed to fit: {_list(partly)}.")
+    return sentences
+
+
+def _breakdowns(panel: Panel) -> list[str]:
+    """The first tested length at which the mean of fitted runs is below what holds."""
+    breaks: dict[int | None, list[str]] = {}
+    for contender in panel.contenders:
+        if contender.fitted:
+            exact = mean_exact(contender, panel)
+            below = (length for length, x in zip(panel.lengths, exact, strict=True)
+                     if x < statistics.HOLDS)  # fmt: skip
+            breaks.setdefault(next(below, None), []).append(contender.label)
+    held = breaks.pop(None, [])
+    told = [f"at {length}: {_list(breaks[length])}" for length in sorted(breaks, key=int)]  # type: ignore[arg-type]
+    sentences = []
+    if told:
+        sentences.append(
+            f"Mean exact match first falls below {statistics.HOLDS} {'; '.join(told)}."
+        )
+    if held:
+        sentences.append(f"Up to the longest, {panel.lengths[-1]}, holds: {_list(held)}.")
+    return sentences
+
+
+def _seeds(count: int) -> str:
+    return f"{count} seed{'' if count == 1 else 's'}"
+
+
+def _list(words: Sequence[str]) -> str:
+    return ", ".join(words)
