@@ -1,6 +1,5 @@
 """From folders to one table: the rows of every finished run that lies below them."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,7 +9,7 @@ import polars as pl
 
 from posenc.errors import ConfigError
 from posenc.results.identity import Flat, evaluation_hash
-from posenc.results.records import COLUMNS, REAL, SCHEMA, WHOLE, RunFolder
+from posenc.results.records import COLUMNS, REAL, WHOLE, RunFolder
 from posenc.results.variants import Variants
 
 RUN = ["task", "model", "encoding", "positions", "seed", "fingerprint"]
