@@ -18,3 +18,8 @@ def mask_tells_order(model: str, encoding: str) -> bool:
     Under a causal mask a token sees only what came before it, which gives its place away.
     """
     return model == "decoder" and encoding == "none"
+
+
+def signed(value: float) -> str:
+    """A difference to two decimals, with a sign that is as wide as a plus; nothing is -0.00."""
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")

@@ -1,7 +1,7 @@
 """From folders to one table: the rows of every finished run that lies below them."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,17 +56,21 @@ class Found(NamedTuple):
     skipped: list[Skipped]
 
 
-def read(folders: Iterable[Path]) -> Found:
-    """All finished runs below the folders, with all their evaluations.
+def read(places: Sequence[Path]) -> Found:
+    """All finished runs below folders, with all their evaluations, and those in kept results.csv.
 
-    Rows met twice count once, and rows that disagree on one run not at all; both are named among
-    the skipped. Raises ConfigError for a folder that does not exist.
+    A CSV tells no settings and no folders. Rows met twice count once, and rows that disagree on one
+    run not at all; both are named among the skipped. Raises ConfigError for a folder that does not
+    exist and for a CSV that holds no such rows.
     """
     files: dict[Key, list[tuple[Path, pl.DataFrame]]] = defaultdict(list)
     origins: dict[Key, Origin] = {}
     variants: dict[str, Flat] = {}
     skipped = []
-    for folder in _run_folders(folders):
+    for place in filter(Path.is_file, places):
+        for key, table in _kept(place).group_by(EVALUATED, maintain_order=True):
+            files[key].append((place, table))
+    for folder in _run_folders([place for place in places if not place.is_file()]):
         try:
             run = _finished(folder)
         except ConfigError as reason:
@@ -119,6 +123,18 @@ def _read_rows(path: Path) -> pl.DataFrame:
         raise ConfigError(f"{path.name} holds rows of several runs: delete it and evaluate again")
     RunFolder(path.parent).read_rows(path.name)  # slower, but says what is wrong, and in which line
     raise ConfigError(f"{path.name} is damaged: delete it, and the run is evaluated again")
+
+
+def _kept(path: Path) -> pl.DataFrame:
+    """The rows of a results.csv; older ones do not tell evaluations apart."""
+    try:
+        table = pl.read_csv(path.read_bytes(), schema_overrides={**TYPES, "evaluation": pl.String})
+        if "evaluation" not in table.columns:
+            table = table.with_columns(evaluation=pl.lit(""))
+        return table.select(*TYPES, "evaluation")
+    except (OSError, pl.exceptions.PolarsError) as error:
+        reason = str(error).partition("\n")[0]
+        raise ConfigError(f"{path}: {reason}; name a results.csv of this program") from None
 
 
 def _run_folders(folders: Iterable[Path]) -> Iterator[Path]:

@@ -75,7 +75,8 @@ def _section(panel: Panel, found: Found, baseline: str) -> Section:
         tables.append(comparison_table(panel, rival, GATED))
         if any(len(each.fitted) < len(each.runs) for each in panel.contenders):
             tables.append(comparison_table(panel, rival, ALL))
-    tables.append(cost_table(panel, rival))
+    if any(each.parameters is not None for each in panel.contenders):
+        tables.append(cost_table(panel, rival))
     return Section(panel.title, verdict(panel, own), tables, panel)
 
 

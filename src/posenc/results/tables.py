@@ -7,7 +7,7 @@ from typing import NamedTuple
 from posenc.results import inference, statistics
 from posenc.results.comparing import LEVEL, View, against, differing
 from posenc.results.document import Cell, Table
-from posenc.results.labels import MISSING, mask_tells_order
+from posenc.results.labels import MISSING, mask_tells_order, signed
 from posenc.results.panels import Contender, Panel, Run, mean_of
 from posenc.results.reading import Skipped
 
@@ -135,13 +135,13 @@ def comparison_table(panel: Panel, rival: Contender, view: View) -> Table:
         rows.append([
             Cell(versus.contender.label),
             Cell(str(versus.seeds), versus.seeds),
-            Cell(MISSING if difference is None else _signed(difference), difference),
+            Cell(MISSING if difference is None else signed(difference), difference),
             _interval(versus.interval, signed=True),
             _p(versus.p),
             _p(None if versus.p is None else inference.smallest_p(versus.seeds)),
             _p(versus.holm),
             _number(versus.superiority),
-            Cell(versus.standing),
+            Cell(versus.standing if view.scores(versus.contender) else "not fitted"),
         ])  # fmt: skip
     return Table(
         title=f"Against {rival.label}, {view.name}",
@@ -217,10 +217,6 @@ def _number(value: float | None) -> Cell:
     return Cell(MISSING) if value is None else Cell(f"{value:.2f}", value)
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
-
-
 def _p(value: float | None) -> Cell:
     return Cell(MISSING) if value is None else Cell(f"{value:.3g}", value)
 
@@ -228,5 +224,5 @@ def _p(value: float | None) -> Cell:
 def _interval(ends: tuple[float, float] | None, *, signed: bool = False) -> Cell:
     if ends is None:
         return Cell(MISSING)
-    low, high = map(_signed if signed else "{:.2f}".format, ends)
+    low, high = map(signed if signed else "{:.2f}".format, ends)
     return Cell(f"{low}{NARROW}to{NARROW}{high}", ends[0])

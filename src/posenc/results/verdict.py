@@ -14,9 +14,12 @@ from posenc.results.comparing import (
     against,
     differing,
 )
-from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order
+from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order, signed
 from posenc.results.panels import Contender, Panel
 from posenc.results.tables import mean_exact
+
+
+STANDINGS: tuple[Standing, ...] = ("better", "equivalent", "worse", "undecided")
 
 
 class Judged(NamedTuple):
@@ -51,6 +54,7 @@ def verdict(panel: Panel, baseline: Contender | None) -> list[str]:
         sentences += _ranking(found)
         if baseline is not None and baseline is not found.best and baseline.score is not None:
             sentences += _against_baseline(panel, baseline, found)
+        sentences += _near_chance(panel)
     sentences += _unfitted(panel)
     sentences += _breakdowns(panel)
     if panel.mask_tells:
@@ -66,11 +70,12 @@ def _ranking(found: Judged) -> list[str]:
         return [
             f"One fitted seed each decides nothing; {best.label} scores highest, {best.score:.2f}."
         ]
-    mean = f"{best.label} has the highest mean score, {best.score:.2f} over {_seeds(seeds)}"
+    over = _seeds(seeds) if seeds == len(best.runs) else f"{seeds} of {_seeds(len(best.runs))}"
+    mean = f"{best.label} has the highest mean score, {best.score:.2f} over {over}"
     if not others:
         return [f"{mean}; there is no other to compare it with."]
     sentences = [f"{mean}."]
-    groups = (
+    groups: tuple[tuple[Standing, str], ...] = (
         ("equivalent", f"Equivalent to it, within {MARGIN} (90 %)"),
         ("worse", "Worse"),
         ("undecided", "Undecided"),
@@ -101,12 +106,25 @@ def _against_baseline(panel: Panel, baseline: Contender, found: Judged) -> list[
     rest = [c for c in panel.contenders if c is not baseline and c.score is not None]
     differ = found.p is not None and found.p <= LEVEL
     versus = against(baseline, rest, GATED, differ=differ)
-    told = [
-        f"{standing}: {_those(versus, standing)}"
-        for standing in ("better", "equivalent", "worse", "undecided")
-        if _those(versus, standing)
-    ]
+    if all(each.interval is None for each in versus):
+        return []
+    told = [f"{each}: {those}" for each in STANDINGS if (those := _those(versus, each))]
     return [f"Against {baseline.label}, {'; '.join(told)}."]
+
+
+def _near_chance(panel: Panel) -> list[str]:
+    """Between such contenders a difference says nothing of order."""
+    chance = panel.chance_score
+    told = [
+        each.label
+        for each in panel.contenders
+        if each.score is not None and chance is not None and each.score <= chance + MARGIN
+    ]
+    if not told:
+        return []
+    return [
+        f"Beyond the trained lengths not above chance, {chance:.2f}, by {MARGIN}: {_list(told)}."
+    ]
 
 
 def _those(versus: Iterable[Versus], standing: Standing) -> str:
@@ -117,11 +135,11 @@ def _those(versus: Iterable[Versus], standing: Standing) -> str:
 def _told(versus: Versus) -> str:
     if versus.difference is None:
         return f"{versus.contender.label} (no seed in common)"
-    told = f"{versus.difference:+.2f}"
+    told = signed(versus.difference)
     if versus.interval is not None:
-        low, high = versus.interval
-        told += f", {low:+.2f} to {high:+.2f}"
-    return f"{versus.contender.label} ({told.replace('-', '−')})"
+        low, high = map(signed, versus.interval)
+        told += f", {low} to {high}"
+    return f"{versus.contender.label} ({told})"
 
 
 def _unfitted(panel: Panel) -> list[str]:
