@@ -1,6 +1,6 @@
 """The tables of a report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import fmean
 from typing import NamedTuple
 
@@ -136,7 +136,7 @@ def comparison_table(panel: Panel, rival: Contender, view: View) -> Table:
             Cell(versus.contender.label),
             Cell(str(versus.seeds), versus.seeds),
             Cell(MISSING if difference is None else signed(difference), difference),
-            _interval(versus.interval, signed=True),
+            _interval(versus.interval, signed),
             _p(versus.p),
             _p(None if versus.p is None else inference.smallest_p(versus.seeds)),
             _p(versus.holm),
@@ -221,8 +221,10 @@ def _p(value: float | None) -> Cell:
     return Cell(MISSING) if value is None else Cell(f"{value:.3g}", value)
 
 
-def _interval(ends: tuple[float, float] | None, *, signed: bool = False) -> Cell:
+def _interval(
+    ends: tuple[float, float] | None, write: Callable[[float], str] = "{:.2f}".format
+) -> Cell:
     if ends is None:
         return Cell(MISSING)
-    low, high = map(signed if signed else "{:.2f}".format, ends)
+    low, high = map(write, ends)
     return Cell(f"{low}{NARROW}to{NARROW}{high}", ends[0])

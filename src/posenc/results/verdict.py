@@ -18,7 +18,6 @@ from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order, signed
 from posenc.results.panels import Contender, Panel
 from posenc.results.tables import mean_exact
 
-
 STANDINGS: tuple[Standing, ...] = ("better", "equivalent", "worse", "undecided")
 
 
