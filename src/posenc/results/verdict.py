@@ -90,14 +90,12 @@ def _power(found: Judged) -> list[str]:
     shared = max(versus.seeds for versus in found.others)
     if found.p is None:
         return [f"To decide more takes {ENOUGH} seeds that both share; here are {shared}."]
-    told = f"Shuffling the encodings within seeds gives p = {found.p:.3g}"
+    told = f"That the encodings differ at all: p = {found.p:.3g}, from shuffling them within seeds"
     least = inference.smallest_p(shared)
     if found.p > LEVEL:
-        told += ": no difference between them is shown"
-        if len(found.others) == 1 and least > LEVEL:
-            told += f", as {shared} seeds of two encodings never can (least p {least:.3g})"
-    elif least > LEVEL:
-        told += f"; two encodings alone never fall below {least:.3g} with {shared} seeds"
+        told += ", so no difference is shown"
+    if least > LEVEL:
+        told += f"; {shared} seeds of a single pair cannot give less than {least:.3g}"
     return [f"{told}."]
 
 
