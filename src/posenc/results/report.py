@@ -9,7 +9,7 @@ from posenc.errors import ConfigError, one_of
 from posenc.results import statistics
 from posenc.results.across import across
 from posenc.results.comparable import remarks
-from posenc.results.comparing import ALL, ENOUGH, GATED, MARGIN
+from posenc.results.comparing import ALL, ENOUGH, GATED, LEVEL, MARGIN
 from posenc.results.document import Cell, Document, Section, Table
 from posenc.results.panels import Panel, panels
 from posenc.results.reading import Found
@@ -37,9 +37,11 @@ READING = [
     "90 % interval of the difference is the inversion of the sign-flip test (exact if differences "
     f"are symmetric about their centre) and takes {ENOUGH} shared seeds. Equivalent: this interval "
     f"lies within ±{MARGIN}. Better or worse: it lies on one side of 0, and encodings do differ at "
-    "this task, p at most 0.05 when they are shuffled within seeds. p: two-sided sign-flip test; "
-    "least p: the smallest that so many seeds allow; Holm: corrected for all comparisons of one "
-    "table. Beats it: probability that a run of the one scores above a run of the other.",
+    f"this task, p at most {LEVEL} when they are shuffled within seeds. These words are about one "
+    "pair each: of many pairs that are in truth equal, up to one in ten may be called better or "
+    "worse. p: two-sided sign-flip test; least p: the smallest that so many seeds allow; Holm: p "
+    "corrected for all comparisons of one table, which is what to go by for all of them together. "
+    "Beats it: probability that a run of the one scores above a run of the other.",
     "Mean ranks: 1 is the best; scores that agree to two decimals share a rank. Their interval is "
     "a bootstrap over seeds, with the tasks taken as given.",
 ]
