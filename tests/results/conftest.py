@@ -1,12 +1,16 @@
-"""Planted rows and run folders."""
+"""Planted rows, run folders, and what is read of them."""
 
-import csv
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
+
+from posenc.results.identity import evaluation_hash
+from posenc.results.panels import Panel, panels
+from posenc.results.reading import EVALUATED, TYPES, Found
+from posenc.results.records import RunFolder
 
 Row = dict[str, Any]
 
@@ -37,21 +41,79 @@ def planted() -> Callable[..., list[Row]]:
 
 
 @pytest.fixture
-def write_run(tmp_path: Path) -> Callable[..., Path]:
-    """Writes a run folder below tmp_path / "outputs" as a finished run leaves it, or as told."""
+def found() -> Callable[..., Found]:
+    """Rows as they are read, of one evaluation unless a column `evaluation` says otherwise."""
 
-    def write(rows: list[Row], status: str = "finished", schema: int = 2) -> Path:
+    def build(rows: list[Row], variants: Mapping[str, Row] | None = None) -> Found:
+        whole = [{"evaluation": "e0"} | row for row in rows]
+        table = pl.DataFrame(whole, schema={**TYPES, "evaluation": pl.String})
+        return Found(table.sort(*EVALUATED, "length"), {}, variants or {}, [])
+
+    return build
+
+
+@pytest.fixture
+def study(planted: Callable[..., list[Row]], found: Callable[..., Found]) -> Callable[..., Panel]:
+    """A panel of encodings with their scores at seeds 0, 1, ...; None where there is no run.
+
+    A score is the exact match at the one length beyond the trained ones. Encodings are `unfitted`
+    at the seeds that are told.
+    """
+
+    def build(
+        scores: Mapping[str, Sequence[float | None]],
+        unfitted: Mapping[str, Sequence[int]] | None = None,
+        **columns: Any,
+    ) -> Panel:
+        rows = []
+        for encoding, own in scores.items():
+            failing = (unfitted or {}).get(encoding, ())
+            for seed, score in enumerate(own):
+                if score is not None:
+                    curve = {20: 0.5 if seed in failing else 1.0, 21: score}
+                    run = {"encoding": encoding, "fingerprint": encoding, "seed": seed}
+                    rows += planted(curve, **run | columns)
+        [panel] = panels(found(rows))
+        return panel
+
+    return build
+
+
+@pytest.fixture
+def write_run(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a run folder below tmp_path / "outputs" as a finished run leaves it, or as told.
+
+    Given the same run with other things `asked`, it adds a later evaluation. Anything else that is
+    given stands in run.json.
+    """
+
+    def write(
+        rows: list[Row],
+        settings: Row | None = None,
+        asked: Row | None = None,
+        **status: Any,
+    ) -> Path:
         first = rows[0]
-        contender = f"{first['model']}-{first['encoding']}-{first['positions']}"
-        seed = f"seed{first['seed']}-{first['fingerprint']}"
-        folder = tmp_path / "outputs" / first["task"] / contender / seed
-        folder.mkdir(parents=True)
-        run = {"schema": schema, "status": status, "parameters": 1234}
-        (folder / "run.json").write_text(json.dumps(run))
-        with (folder / "lengths.csv").open("w", newline="") as file:
-            table = csv.DictWriter(file, list(first))
-            table.writeheader()
-            table.writerows(row | {"in_range": str(row["in_range"]).lower()} for row in rows)
-        return folder
+        setup = f"{first['model']}-{first['encoding']}-{first['positions']}"
+        leaf = f"seed{first['seed']}-{first['fingerprint']}"
+        folder = RunFolder(tmp_path / "outputs" / first["task"] / setup / leaf)
+        known = folder.status().get("evaluations", {})
+        asked = asked or {"eval.samples": first["n"], "length.test": rows[-1]["length"]}
+        name = f"lengths-{evaluation_hash(asked)}.csv" if known else "lengths.csv"
+        folder.write_rows(name, rows)
+        groups = {group: first[group] for group in ("task", "model", "encoding", "positions")}
+        usual = {
+            "status": "finished",
+            "traceback": None,
+            "settings": {f"{group}.name": own for group, own in groups.items()} | (settings or {}),
+            "host": "here",
+            "threads": 1,
+            "train_seconds": 20.0,
+            "trained_steps": 2000,
+            "parameters": 1234,
+            "evaluations": {**known, name: {"settings": asked, "seen_in_training": {}}},
+        }
+        folder.write_status(**usual | status)
+        return folder.path
 
     return write

@@ -116,13 +116,23 @@ def _read_rows(path: Path) -> pl.DataFrame:
         table = pl.read_csv(text, schema_overrides=TYPES).select(*TYPES)
     except (OSError, pl.exceptions.PolarsError):
         table = pl.DataFrame(schema=TYPES)
-    whole = not table.is_empty() and table.null_count().sum_horizontal().item() == 0
-    if whole and table["exact"].is_between(0, 1).all() and table["length"].is_unique().all():
+    if not table.is_empty() and not _faulty(table).any():
         if table.n_unique(RUN) == 1:
             return table
         raise ConfigError(f"{path.name} holds rows of several runs: delete it and evaluate again")
     RunFolder(path.parent).read_rows(path.name)  # slower, but says what is wrong, and in which line
     raise ConfigError(f"{path.name} is damaged: delete it, and the run is evaluated again")
+
+
+def _faulty(table: pl.DataFrame) -> pl.Series:
+    """Which rows lack a cell, hold no share of any problem, or repeat a length of their run."""
+    own = [column for column in (*EVALUATED, "length") if column in table.columns]
+    return table.select(
+        pl.any_horizontal(pl.all().is_null())
+        | (pl.col("n") < 1)
+        | ~pl.all_horizontal(pl.col("exact", "token_accuracy").is_between(0, 1))
+        | ~pl.struct(own).is_first_distinct()
+    ).to_series()
 
 
 def _kept(path: Path) -> pl.DataFrame:
@@ -131,10 +141,15 @@ def _kept(path: Path) -> pl.DataFrame:
         table = pl.read_csv(path.read_bytes(), schema_overrides={**TYPES, "evaluation": pl.String})
         if "evaluation" not in table.columns:
             table = table.with_columns(evaluation=pl.lit(""))
-        return table.select(*TYPES, "evaluation")
-    except (OSError, pl.exceptions.PolarsError) as error:
+        table = table.select(*TYPES, "evaluation")
+        if (faulty := _faulty(table)).any():
+            raise ValueError(
+                f"line {faulty.arg_true()[0] + 2} lacks a cell, holds no share, or repeats a length"
+            )
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigError(f"{path}: {reason}; name a results.csv of this program") from None
+    return table
 
 
 def _run_folders(folders: Iterable[Path]) -> Iterator[Path]:
