@@ -139,6 +139,13 @@ def png(chart: alt.TopLevelMixin, scale: float = 2) -> bytes:
     return buffer.getvalue()
 
 
+def svg(chart: alt.TopLevelMixin) -> bytes:
+    """The chart as SVG, drawn in the same way."""
+    buffer = io.StringIO()
+    chart.save(buffer, format="svg")
+    return buffer.getvalue().encode()
+
+
 def _cells(count: int, name: str, labels: Sequence[str] | None, step: int) -> dict[str, Any]:
     axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr=f"datum.value * {step}")
     if labels is not None:

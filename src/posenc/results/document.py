@@ -24,6 +24,8 @@ class Table:
     head: list[str]
     rows: list[list[Cell]]
     words: tuple[int, ...] = (0,)
+    foot: list[list[Cell]] = field(default_factory=list)
+    """Rows that stay at the end however the table is sorted."""
     notes: list[str] = field(default_factory=list)
 
 

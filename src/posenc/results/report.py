@@ -126,7 +126,7 @@ def _text(parts: list[str], sections: Sequence[Section], beside: Path) -> str:
 
 def _table(table: Table, beside: Path) -> str:
     rule = ["---" if k in table.words else "---:" for k in range(len(table.head))]
-    body = [[_cell(cell, beside) for cell in row] for row in table.rows]
+    body = [[_cell(cell, beside) for cell in row] for row in [*table.rows, *table.foot]]
     return "\n".join(f"| {' | '.join(line)} |" for line in [table.head, rule, *body])
 
 

@@ -66,7 +66,7 @@ def results_table(panel: Panel, remarks: Sequence[str]) -> Table:
     summed = [blank, _number(panel.chance_score), blank, blank, blank]
     if panel.many_tokens:
         summed.append(_number(panel.score_of(panel.token_chance)))
-    rows.append([Cell("chance"), blank, *chance, *summed])
+    foot = [Cell("chance"), blank, *chance, *summed]
     tokens = ["token score"] if panel.many_tokens else []
     return Table(
         title=panel.tested,
@@ -75,6 +75,7 @@ def results_table(panel: Panel, remarks: Sequence[str]) -> Table:
             f"95{NARROW}% interval", "best seed", "all runs", *tokens,
         ],
         rows=rows,
+        foot=[foot],
         notes=[*remarks, *_notes(panel)],
     )  # fmt: skip
 
