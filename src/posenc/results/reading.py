@@ -90,10 +90,10 @@ def read(places: Sequence[Path]) -> Found:
             variants |= {key[RUN.index("fingerprint")]: run["settings"], evaluation: asked}
     tables = [pl.DataFrame(schema={**TYPES, "evaluation": pl.String})]
     for several in files.values():
-        table, doubles = _one_of(several)
+        counted, doubles = _one_of(several)
         skipped += doubles
-        if table is not None:
-            tables.append(table)
+        if counted is not None:
+            tables.append(counted)
     return Found(pl.concat(tables).sort(*EVALUATED, "length"), origins, variants, skipped)
 
 
