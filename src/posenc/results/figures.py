@@ -12,7 +12,7 @@ from posenc.results.labels import MASK_TELLS_ORDER
 from posenc.results.panels import CURVES, Contender, Panel, Run
 
 COLOURS = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b5ea7", "#882255",
+    "#1a7fc1", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b5ea7", "#882255",
     "#777777",
 )  # fmt: skip
 """Told apart by colour-blind eyes, most of them after Okabe and Ito, and seen on white and black.
@@ -165,7 +165,7 @@ def panel_chart(
 ) -> alt.LayerChart:
     """One panel of one metric over data named as in `datasets`, in the looks that `labels` give.
 
-    With `answers` it has no legend and reacts: to a parameter `isolated`, null or the one label
+    With `answers` it has neither title nor legend, and reacts: to a parameter `isolated`, null or the one label
     that stays bright, to a pointer, and to a click on a seed, which follows its `href`.
     """
     axis = alt.Axis(grid=False, labelFlush=False, tickCount=6)
@@ -226,9 +226,10 @@ def panel_chart(
         ]
     if answers:
         layers.append(_pointed_at(data["lines"], x, y, metric))
-    title = alt.TitleParams(panel.title, subtitle=subtitle(panel))
-    chart = alt.LayerChart(layer=layers, title=title, width=340, height=220)
-    return chart.add_params(alt.param(name="isolated", value=None)) if answers else chart
+    chart = alt.LayerChart(layer=layers, width=340, height=220)
+    if answers:
+        return chart.add_params(alt.param(name="isolated", value=None))
+    return chart.properties(title=alt.TitleParams(panel.title, subtitle=subtitle(panel)))
 
 
 def subtitle(panel: Panel) -> str:

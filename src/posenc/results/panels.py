@@ -182,7 +182,7 @@ def _panel(rows: Sequence[dict[str, Any]], found: Found) -> Panel:
 
 def _rank(contender: Contender) -> tuple[bool, float, str]:
     score = contender.score
-    return (score is None, -(score or 0), contender.label)
+    return (score is None, -round(score or 0, 9), contender.label)  # equal but for rounding: a tie
 
 
 def _contenders(name: str, rows: Sequence[dict[str, Any]], found: Found) -> list[Contender]:

@@ -22,15 +22,21 @@ def differences(variants: Variants, hashes: Iterable[str]) -> dict[str, dict[str
 
 
 def told_apart(variants: Variants, own: str, rivals: Iterable[str]) -> str:
-    """The settings in which one differs from its rivals, `key=value, ...`, or else its hash.
+    """The settings in which one differs from its rivals, `key=value, ...`.
 
-    Empty where it has no other rival than itself.
+    Empty where it has no other rival than itself; with its hash, or that alone, where words do not
+    tell it from a rival.
     """
-    rivals = set(rivals)
-    if rivals <= {own}:
+    rivals = {own, *rivals}
+    if len(rivals) == 1:
         return ""
-    differing = differences(variants, rivals | {own}).items()
-    return ", ".join(f"{key}={words[own]}" for key, words in differing if own in words) or own
+    differing = differences(variants, rivals).items()
+    told = {
+        each: ", ".join(f"{key}={words[each]}" for key, words in differing if each in words)
+        for each in rivals
+    }
+    words = told.pop(own)
+    return words if words and words not in told.values() else f"{words}, {own}".removeprefix(", ")
 
 
 def _word(value: Any) -> str:

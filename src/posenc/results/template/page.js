@@ -17,7 +17,7 @@ const config = {
   axis: {
     labelColor: "currentColor", titleColor: "currentColor", titleFontWeight: "normal",
     gridColor: "currentColor", gridOpacity: 0.15, domain: false, tickSize: 0,
-    labelFontSize: 11, titleFontSize: 12,
+    labelFontSize: 11, titleFontSize: 12, labelPadding: 6, titlePadding: 8,
   },
   title: { color: "currentColor", subtitleColor: "currentColor", anchor: "start", fontSize: 13 },
 };
