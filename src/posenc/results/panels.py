@@ -190,14 +190,10 @@ def _contenders(name: str, rows: Sequence[dict[str, Any]], found: Found) -> list
     apart = defaultdict(list)
     for row in rows:
         apart[row["fingerprint"], row["evaluation"]].append(row)
-    rivals = [{key[place] for key in apart} for place in (0, 1)]
+    settings, asked = (told_apart(found.variants, hashes) for hashes in zip(*apart, strict=True))
     contenders = []
-    for key, own in apart.items():
-        words = [
-            told_apart(found.variants, hash_, others)
-            for hash_, others in zip(key, rivals, strict=True)
-        ]
-        told = ", ".join(filter(None, words))
+    for (fingerprint, evaluation), own in apart.items():
+        told = ", ".join(filter(None, (settings[fingerprint], asked[evaluation])))
         runs = sorted((_run(row, found) for row in own), key=lambda run: run.seed)
         contenders.append(Contender(f"{name} [{told}]" if told else name, own[0]["encoding"], runs))
     return contenders

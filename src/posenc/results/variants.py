@@ -1,6 +1,7 @@
 """In which settings runs differ."""
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -21,22 +22,24 @@ def differences(variants: Variants, hashes: Iterable[str]) -> dict[str, dict[str
     return {key: words for key, words in values.items() if len(set(words.values())) > 1}
 
 
-def told_apart(variants: Variants, own: str, rivals: Iterable[str]) -> str:
-    """The settings in which one differs from its rivals, `key=value, ...`.
+def told_apart(variants: Variants, hashes: Iterable[str]) -> dict[str, str]:
+    """Hash -> the settings in which it differs from the others, `key=value, ...`.
 
-    Empty where it has no other rival than itself; with its hash, or that alone, where words do not
-    tell it from a rival.
+    Empty for one alone; with the hash, or nothing else, where words do not tell it from another.
     """
-    rivals = {own, *rivals}
-    if len(rivals) == 1:
-        return ""
-    differing = differences(variants, rivals).items()
+    hashes = set(hashes)
+    if len(hashes) == 1:
+        return dict.fromkeys(hashes, "")
+    differing = differences(variants, hashes).items()
     told = {
-        each: ", ".join(f"{key}={words[each]}" for key, words in differing if each in words)
-        for each in rivals
+        own: ", ".join(f"{key}={words[own]}" for key, words in differing if own in words)
+        for own in hashes
     }
-    words = told.pop(own)
-    return words if words and words not in told.values() else f"{words}, {own}".removeprefix(", ")
+    times = Counter(told.values())
+    return {
+        own: words if words and times[words] == 1 else f"{words}, {own}".removeprefix(", ")
+        for own, words in told.items()
+    }
 
 
 def _word(value: Any) -> str:
