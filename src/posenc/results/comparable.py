@@ -9,18 +9,21 @@ from posenc.results.variants import Variants, differences
 NAMED = 3
 """Most contenders of the commonest value that are named; more of them are `others`."""
 
-EXPECTED = ("encoding.", "positions.", "trainer.accelerator")
-"""Settings that may differ: what a panel compares, and what changes nothing but how numbers are
-rounded."""
+EXPECTED = (
+    "encoding.", "positions.", "trainer.accelerator", "length.test", "eval.lengths", "eval.samples",
+)  # fmt: skip
+"""Settings that may differ: what a panel compares, what changes nothing but how numbers are
+rounded, and what leads to the same lengths or is told as numbers of problems."""
 
 
 def remarks(panel: Panel, variants: Variants) -> list[str]:
     """What besides the encoding differs between contenders: a line on settings, a line on numbers
     of test problems, or none."""
-    fingerprints = [contender.runs[0].fingerprint for contender in panel.contenders]
+    runs = [contender.runs[0] for contender in panel.contenders]
     differing = [
-        f"{key}: {_who(panel, [words.get(own, 'unknown') for own in fingerprints])}"
-        for key, words in differences(variants, fingerprints).items()
+        f"{key}: {_who(panel, [words.get(own, 'unknown') for own in hashes])}"
+        for hashes in ([run.fingerprint for run in runs], [run.evaluation for run in runs])
+        for key, words in differences(variants, hashes).items()
         if not key.startswith(EXPECTED)
     ]
     problems = [min(run.problems for run in each.runs) for each in panel.contenders]
