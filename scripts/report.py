@@ -13,7 +13,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from posenc.results.page import page
 from rich.console import Console
 
 from posenc.cli import MENDABLE, one_line_errors
@@ -22,12 +21,12 @@ from posenc.errors import ConfigError, one_of
 from posenc.results.charts import png, svg
 from posenc.results.figures import length_curves
 from posenc.results.legible import Legible
+from posenc.results.page import page
 from posenc.results.panels import panels
 from posenc.results.reading import read
-from posenc.results.report import document, markdown, summary
+from posenc.results.report import BASELINE, document, markdown, summary
 
 OUTPUTS = Path(__file__).resolve().parents[1] / "outputs"
-BASELINE = "sinusoidal"
 NAMES = {"html": "report", "md": "report", "png": "figure", "svg": "figure", "csv": "results"}
 """Format -> what its file is called in a folder."""
 
@@ -57,7 +56,7 @@ def main() -> None:
         print(f"left out: {path}: {reason}", file=sys.stderr)
     if found.rows.is_empty():
         raise ConfigError(f"no finished run below {', '.join(map(str, folders))}: train one")
-    told = document(found, arguments.baseline, default=BASELINE)
+    told = document(found, arguments.baseline)
     beside = next(iter(files.values())).parent
     curves = length_curves(panels(found))
     makers: dict[str, Callable[[], bytes]] = {

@@ -23,7 +23,9 @@ from posenc.building import make_task
 from posenc.catalogue import classes, fill, page, stands_for
 from posenc.model.attention import attention_weights, context
 from posenc.portrait import model_for
+from posenc.results.reading import read
 from posenc.results.records import RunFolder
+from posenc.results.report import document, summary
 from posenc.schema import CONFIGS, PROJECT, Config, choices, defaults_of, load
 
 README = (PROJECT / "README.md").read_text()
@@ -296,3 +298,25 @@ def test_the_figures_of_three_seeds_are_those_of_the_committed_rows(encoding: st
     for length, cell in zip(lengths[1].split(" | "), shown[1].split(" | "), strict=True):
         exact = rows.filter(pl.col("seed") < 3, length=int(length)).sort("seed")["exact"]
         assert cell.strip() == ", ".join(f"{value:.2f}" for value in exact)
+
+
+def _told(study: str) -> list[str]:
+    """What scripts/report.py prints of the committed rows of a study, line by line."""
+    rows = PROJECT / "experiments" / study / "results.csv"
+    return summary(document(read([rows]))).splitlines()
+
+
+def test_the_verdict_is_that_of_the_committed_rows() -> None:
+    verdict = [line for line in _told("three_tasks") if line.startswith("- ")]
+    assert len(verdict) > 10
+    for text in (README, (PROJECT / "experiments/three_tasks/README.md").read_text()):
+        assert all(line in text.splitlines() for line in verdict), "print it again"
+
+
+def test_the_tables_are_those_of_the_committed_rows() -> None:
+    parts = "\n".join(_told("who_bit_whom")).split("### ")
+    tables = [part for part in parts if part.startswith("trained to")]
+    lines = [line for part in tables for line in part.splitlines() if line.startswith("|")]
+    assert len(lines) == 15
+    for text in (README, (PROJECT / "experiments/who_bit_whom/README.md").read_text()):
+        assert all(line in text.splitlines() for line in lines), "print them again"

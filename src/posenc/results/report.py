@@ -22,6 +22,9 @@ from posenc.results.tables import (
 )
 from posenc.results.verdict import verdict
 
+BASELINE = "sinusoidal"
+"""What encodings are compared with unless told otherwise: the first that Transformers had."""
+
 READING = [
     f"Exact match is the share of answers that are right in every token. A run is fitted if its "
     f"exact match on trained lengths averages {statistics.HOLDS} or more; only fitted runs enter a "
@@ -47,17 +50,17 @@ READING = [
 ]
 
 
-def document(found: Found, baseline: str | None, *, default: str) -> Document:
-    """What these runs come to, every encoding compared with `baseline`, or else with `default`.
+def document(found: Found, baseline: str | None = None) -> Document:
+    """What these runs come to, every encoding compared with `baseline`, or else with BASELINE.
 
-    Where a panel lacks the default, its best contender takes its place. Raises ConfigError where
-    no panel has the baseline.
+    Where a panel lacks it, its best contender takes its place. Raises ConfigError where no panel
+    has a baseline that was named.
     """
     several = panels(found)
     labels = sorted({each.label for panel in several for each in panel.contenders})
     if baseline is not None and baseline not in labels:
         raise ConfigError(f"--baseline '{baseline}': {one_of(labels)}")
-    sections = [_section(panel, found, baseline or default) for panel in several]
+    sections = [_section(panel, found, baseline or BASELINE) for panel in several]
     appendices = [Section("Every run", [], [runs_table(several)])]
     if found.skipped:
         appendices.insert(0, Section("Left out", [], [skipped_table(found.skipped)]))

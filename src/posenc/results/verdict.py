@@ -57,7 +57,7 @@ def verdict(panel: Panel, baseline: Contender | None) -> list[str]:
     sentences += _unfitted(panel)
     sentences += _breakdowns(panel)
     if panel.mask_tells:
-        told = [c.label for c in panel.contenders if mask_tells_order(panel.model, c.encoding)]
+        told = [_name(c) for c in panel.contenders if mask_tells_order(panel.model, c.encoding)]
         sentences.append(f"{_list(told)} is not blind here: {MASK_TELLS_ORDER}.")
     return sentences
 
@@ -67,12 +67,12 @@ def _ranking(found: Judged) -> list[str]:
     seeds = len(best.fitted)
     if seeds == 1 and all(len(versus.contender.fitted) == 1 for versus in others):
         return [
-            f"One fitted seed each decides nothing; {best.label} scores highest, {best.score:.2f}."
+            f"One fitted seed each decides nothing; {_name(best)} scores highest, {best.score:.2f}."
         ]
     over = _seeds(seeds) if seeds == len(best.runs) else f"{seeds} of {_seeds(len(best.runs))}"
-    mean = f"{best.label} has the highest mean score, {best.score:.2f} over {over}"
+    mean = f"{_name(best)} has the highest mean score, {best.score:.2f} over {over}"
     if not others:
-        return [f"{mean}; there is no other to compare it with."]
+        return [f"{_name(best)} scores {best.score:.2f} over {over}, with no other to compare it with."]
     sentences = [f"{mean}."]
     groups: tuple[tuple[Standing, str], ...] = (
         ("equivalent", f"Equivalent to it, within {MARGIN} (90 %)"),
@@ -106,14 +106,14 @@ def _against_baseline(panel: Panel, baseline: Contender, found: Judged) -> list[
     if all(each.interval is None for each in versus):
         return []
     told = [f"{each}: {those}" for each in STANDINGS if (those := _those(versus, each))]
-    return [f"Against {baseline.label}, {'; '.join(told)}."]
+    return [f"Against {_name(baseline)}, {'; '.join(told)}."]
 
 
 def _near_chance(panel: Panel) -> list[str]:
     """Between such contenders a difference says nothing of order."""
     chance = panel.chance_score
     told = [
-        each.label
+        _name(each)
         for each in panel.contenders
         if each.score is not None and chance is not None and each.score <= chance + MARGIN
     ]
@@ -131,19 +131,19 @@ def _those(versus: Iterable[Versus], standing: Standing) -> str:
 
 def _told(versus: Versus) -> str:
     if versus.difference is None:
-        return f"{versus.contender.label} (no seed in common)"
+        return f"{_name(versus.contender)} (no seed in common)"
     told = signed(versus.difference)
     if versus.interval is not None:
         low, high = map(signed, versus.interval)
         told += f", {low} to {high}"
-    return f"{versus.contender.label} ({told})"
+    return f"{_name(versus.contender)} ({told})"
 
 
 def _unfitted(panel: Panel) -> list[str]:
     sentences = []
-    never = [each.label for each in panel.contenders if not each.fitted]
+    never = [_name(each) for each in panel.contenders if not each.fitted]
     partly = [
-        f"{each.label} in {len(each.runs) - len(each.fitted)} of {len(each.runs)} seeds"
+        f"{_name(each)} in {len(each.runs) - len(each.fitted)} of {len(each.runs)} seeds"
         for each in panel.contenders
         if 0 < len(each.fitted) < len(each.runs)
     ]
@@ -164,7 +164,7 @@ def _breakdowns(panel: Panel) -> list[str]:
             exact = mean_exact(contender, panel)
             below = (length for length, x in zip(panel.lengths, exact, strict=True)
                      if x < statistics.HOLDS)  # fmt: skip
-            breaks.setdefault(next(below, None), []).append(contender.label)
+            breaks.setdefault(next(below, None), []).append(_name(contender))
     held = breaks.pop(None, [])
     told = [f"at {length}: {_list(breaks[length])}" for length in sorted(breaks, key=int)]  # type: ignore[arg-type]
     sentences = []
@@ -175,6 +175,11 @@ def _breakdowns(panel: Panel) -> list[str]:
     if held:
         sentences.append(f"Up to the longest, {panel.lengths[-1]}, holds: {_list(held)}.")
     return sentences
+
+
+def _name(contender: Contender) -> str:
+    """Its label; the word none alone would read as nobody."""
+    return f"{contender.label} (no encoding)" if contender.label == "none" else contender.label
 
 
 def _seeds(count: int) -> str:
