@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from browser import browser, page  # noqa: F401  fixtures
 from catalogue import CLASSES
 from hydra import compose, initialize_config_dir
 
