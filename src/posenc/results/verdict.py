@@ -70,10 +70,10 @@ def _ranking(found: Judged) -> list[str]:
             f"One fitted seed each decides nothing; {_name(best)} scores highest, {best.score:.2f}."
         ]
     over = _seeds(seeds) if seeds == len(best.runs) else f"{seeds} of {_seeds(len(best.runs))}"
-    mean = f"{_name(best)} has the highest mean score, {best.score:.2f} over {over}"
     if not others:
-        return [f"{_name(best)} scores {best.score:.2f} over {over}, with no other to compare it with."]
-    sentences = [f"{mean}."]
+        told = f"{_name(best)} scores {best.score:.2f} over {over}"
+        return [f"{told}, with no other to compare it with."]
+    sentences = [f"{_name(best)} has the highest mean score, {best.score:.2f} over {over}."]
     groups: tuple[tuple[Standing, str], ...] = (
         ("equivalent", f"Equivalent to it, within {MARGIN} (90 %)"),
         ("worse", "Worse"),
