@@ -53,30 +53,38 @@ def found() -> Callable[..., Found]:
 
 
 @pytest.fixture
-def study(planted: Callable[..., list[Row]], found: Callable[..., Found]) -> Callable[..., Panel]:
-    """A panel of encodings with their scores at seeds 0, 1, ...; None where there is no run.
+def studies(
+    planted: Callable[..., list[Row]], found: Callable[..., Found]
+) -> Callable[..., list[Panel]]:
+    """Panels of encodings with their scores at seeds 0, 1, ...; None where there is no run.
 
     A score is the exact match at the one length beyond the trained ones. Encodings are `unfitted`
-    at the seeds that are told.
+    at the seeds that are told. Tasks are called task000, task001, ...
     """
 
     def build(
-        scores: Mapping[str, Sequence[float | None]],
+        several: Sequence[Mapping[str, Sequence[float | None]]],
         unfitted: Mapping[str, Sequence[int]] | None = None,
         **columns: Any,
-    ) -> Panel:
+    ) -> list[Panel]:
         rows = []
-        for encoding, own in scores.items():
-            failing = (unfitted or {}).get(encoding, ())
-            for seed, score in enumerate(own):
-                if score is not None:
-                    curve = {20: 0.5 if seed in failing else 1.0, 21: score}
-                    run = {"encoding": encoding, "fingerprint": encoding, "seed": seed}
-                    rows += planted(curve, **run | columns)
-        [panel] = panels(found(rows))
-        return panel
+        for number, scores in enumerate(several):
+            for encoding, own in scores.items():
+                failing = (unfitted or {}).get(encoding, ())
+                run = {"task": f"task{number:03}", "encoding": encoding, "fingerprint": encoding}
+                for seed, score in enumerate(own):
+                    if score is not None:
+                        curve = {20: 0.5 if seed in failing else 1.0, 21: score}
+                        rows += planted(curve, **run | {"seed": seed} | columns)
+        return panels(found(rows))
 
     return build
+
+
+@pytest.fixture
+def study(studies: Callable[..., list[Panel]]) -> Callable[..., Panel]:
+    """One of `studies`."""
+    return lambda scores, *options, **columns: studies([scores], *options, **columns)[0]
 
 
 @pytest.fixture
