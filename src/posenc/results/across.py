@@ -13,7 +13,9 @@ def across(panels: Sequence[Panel]) -> list[Section]:
     """A section for every model whose encodings met at two tasks or more."""
     sections = []
     for model in dict.fromkeys(panel.model for panel in panels):
-        tasks = _one_a_task([panel for panel in panels if panel.model == model])
+        tasks = _one_a_task([
+            panel for panel in panels if panel.model == model and panel.chance_score is not None
+        ])  # fmt: skip
         labels = {contender.label for panel in tasks for contender in panel.contenders}
         ranked = sorted(each for each in labels if all(panel.named(each) for panel in tasks))
         if len(tasks) > 1 and len(ranked) > 1:
@@ -64,17 +66,16 @@ def _section(
 
 
 def _scores(panel: Panel, labels: Sequence[str], *, gate: bool) -> list[list[float]]:
-    """(labels, seeds) of scores at the seeds that all have; nan where a run does not count."""
+    """(labels, seeds) of scores at all seeds; nan where there is no run or it does not count."""
     runs = [_by_seed(panel.named(label)) for label in labels]
-    shared = sorted(set.intersection(*(set(own) for own in runs)))
-    return [
-        [
-            score if score is not None and (own[seed].fitted or not gate) else math.nan
-            for seed in shared
-            for score in [own[seed].score]
-        ]
-        for own in runs
-    ]
+    seeds = sorted(set().union(*runs))
+    return [[_score(own.get(seed), gate=gate) for seed in seeds] for own in runs]
+
+
+def _score(run: Run | None, *, gate: bool) -> float:
+    if run is None or run.score is None or (gate and not run.fitted):
+        return math.nan
+    return run.score
 
 
 def _by_seed(contender: Contender | None) -> dict[int, Run]:
