@@ -1,241 +1,200 @@
-"""Curves against length: what is drawn in a panel, and how."""
+"""Pictures of curves against length: a panel for every task and model, a line for an encoding."""
 
-from collections.abc import Mapping, Sequence
-from statistics import fmean
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import altair as alt
 
-from posenc.results import inference
-from posenc.results.charts import GREY, inline, styled
+from posenc.results.charts import GREY, styled
+from posenc.results.curves import datasets, ranking
 from posenc.results.labels import MASK_TELLS_ORDER
-from posenc.results.panels import CURVES, Contender, Panel, Run
+from posenc.results.panels import Panel
 
 COLOURS = (
-    "#1a7fc1", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7b5ea7", "#882255",
-    "#777777",
+    "#0b78bd", "#db8600", "#b01c10", "#55b4ea", "#12a37c", "#8f6bf0", "#7d3c68", "#d37fb6",
+    "#3647c0",
 )  # fmt: skip
-"""Told apart by colour-blind eyes, most of them after Okabe and Ito, and seen on white and black.
-Their number shares no divisor with that of the dashes, so 36 contenders look different."""
-DASHES = ([1, 0], [9, 5], [3, 3], [12, 3, 3, 3])
-"""A line over another one at 1.00 leaves it visible; solid ones are drawn first."""
+"""Chosen so that colour-blind eyes, too, tell the first few best. Their number shares no divisor
+with that of the strokes, so 36 contenders look different."""
+STROKES = (([1, 0], 3.0), ([10, 4], 2.4), ([4, 2], 2.0), ([11, 3, 2, 3], 1.8))
+"""Dashes and widths: of two lines in one place, both are seen."""
+UNFITTED = ([1, 3], 1.2)
 CLEAR = 4
 """Contenders up to which the bands of a picture can be told apart."""
+BAND = 0.05
+FADED = 0.08
 NAMES = {"exact": "exact match", "token_accuracy": "token accuracy", "loss": "loss, nats a token"}
 GUESSED = ("exact", "token_accuracy")
-"""Metrics for which chance is known."""
-SHADE = 0.08
-BAND = 0.06
-LEGEND = alt.Legend(
-    symbolType="stroke", symbolStrokeWidth=3, symbolSize=500, symbolOpacity=1, labelLimit=0
-)
+"""Metrics of which chance is known."""
+CAPTION = "Line: mean over fitted seeds, dotted over seeds that are not fitted. Dot: one seed."
+BANDS = "Band: 95 % interval for the mean over seeds."
+WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
+"""What an axis says at a length."""
 ALONE = "isolated == null || isolated == datum.label"
 
-Rows = list[dict[str, Any]]
+
+class Look(NamedTuple):
+    """How the line of a contender is drawn."""
+
+    colour: str
+    dash: list[int]
+    width: float
 
 
-class Line(NamedTuple):
-    """What the runs of a contender come to at every length: those that are fitted, or the others.
-
-    By metric: the mean, and the ends of an interval for it or, of a loss, the range of the runs.
-    Ends are None for a single run.
-    """
-
-    label: str
-    fitted: bool
-    runs: int
-    of: int
-    problems: int
-    mean: dict[str, list[float]]
-    low: dict[str, list[float | None]]
-    high: dict[str, list[float | None]]
-
-
-def lines(panel: Panel) -> list[Line]:
-    """For each contender one line or, where it fits in some seeds only, two."""
-    found = []
-    for contender in panel.contenders:
-        for fitted in (True, False):
-            runs = [run for run in contender.runs if run.fitted is fitted]
-            if runs:
-                found.append(_line(contender, runs, fitted=fitted))
-    return found
-
-
-def _line(contender: Contender, runs: Sequence[Run], *, fitted: bool) -> Line:
-    problems = min(run.problems for run in runs)
-    mean, low, high = {}, {}, {}
-    for name in CURVES:
-        by_length = list(zip(*(run.curves[name] for run in runs), strict=True))
-        mean[name] = [fmean(values) for values in by_length]
-        if name == "token_accuracy" and mean[name] == mean["exact"]:
-            low[name], high[name] = low["exact"], high["exact"]
-            continue
-        ends = [_ends(name, values, problems) for values in by_length]
-        low[name], high[name] = [each[0] for each in ends], [each[1] for each in ends]
-    return Line(contender.label, fitted, len(runs), len(contender.runs), problems, mean, low, high)
-
-
-def _ends(name: str, values: Sequence[float], problems: int) -> tuple[float | None, float | None]:
-    if len(values) == 1:
-        return None, None
-    if name == "loss":
-        return min(values), max(values)
-    return inference.mean_interval(values, problems=problems) or (None, None)
-
-
-def ranking(panels: Sequence[Panel]) -> list[str]:
-    """All labels, best mean score first: their order in the legend, by which they get colours."""
-    scores: dict[str, list[float]] = {}
-    for panel in panels:
-        for contender in panel.contenders:
-            own = scores.setdefault(contender.label, [])
-            own += [] if contender.score is None else [contender.score]
-    return sorted(scores, key=lambda label: (-fmean(scores[label] or [0]), label))
-
-
-def looks(labels: Sequence[str]) -> dict[str, tuple[str, list[int]]]:
-    """Label -> colour and dash, the same in every panel."""
+def looks(labels: Sequence[str]) -> dict[str, Look]:
+    """Label -> how it is drawn, the same in every panel."""
     return {
-        label: (COLOURS[k % len(COLOURS)], DASHES[k % len(DASHES)])
+        label: Look(COLOURS[k % len(COLOURS)], *STROKES[k % len(STROKES)])
         for k, label in enumerate(labels)
     }
 
 
-def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
-    """Exact match against length as a picture: a panel for every task and model.
+def widest_first(labels: Sequence[str]) -> list[str]:
+    """The order in which lines are drawn, so that what lies below another one shows beside it."""
+    own = looks(labels)
+    return sorted(labels, key=lambda label: -own[label].width)
 
-    A line is the mean over fitted seeds, thin and dotted over those that are not fitted; a point
-    is one seed, a band the interval over seeds, where there are few enough to be told apart. The
+
+def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
+    """Exact match against length as a picture.
+
+    A line is the mean over fitted seeds, thin and dotted over those that are not fitted; a dot is
+    one seed, a band the interval over seeds, where there are few enough to be told apart. The
     trained range is shaded and chance is dashed.
     """
     labels = ranking(panels)
-    drawn = []
-    for panel in panels:
-        data = {name: inline(rows) for name, rows in datasets(panel, lines(panel), labels).items()}
-        drawn.append(
-            panel_chart(panel, "exact", labels, data, bands=len(panel.contenders) <= CLEAR)
-        )
-    chart = alt.concat(*drawn, columns=2)
-    return styled(chart.resolve_scale(color="shared", strokeDash="shared"))
-
-
-def datasets(panel: Panel, found: Sequence[Line], labels: Sequence[str]) -> dict[str, Rows]:
-    """The rows behind a chart: `lines`, `seeds`, `chance` and the `trained` range."""
-    dashes = {label: DASHES.index(dash) for label, (_, dash) in looks(labels).items()}
-    solid_first = sorted(found, key=lambda line: dashes[line.label])
-    points = [
-        {"label": line.label, "fitted": line.fitted, "length": length}
-        | {"fit": _fit(line), "problems": line.problems}
-        | {name: line.mean[name][k] for name in CURVES}
-        | {f"{name}_low": line.low[name][k] for name in CURVES}
-        | {f"{name}_high": line.high[name][k] for name in CURVES}
-        for line in solid_first
-        for k, length in enumerate(panel.lengths)
-    ]
-    seeds = [
-        {"label": contender.label, "seed": run.seed, "length": length}
-        | {name: run.curves[name][k] for name in CURVES}
-        for contender in panel.contenders
-        for run in contender.runs
-        for k, length in enumerate(panel.lengths)
-    ]
-    both = zip(panel.lengths, panel.chance, panel.token_chance, strict=True)
-    chance = [
-        {"length": length, "exact": exact, "token_accuracy": token} for length, exact, token in both
-    ]
-    inside = [length for length, in_range in zip(panel.lengths, panel.in_range, strict=True)
-              if in_range]  # fmt: skip
-    trained = [{"length": min(inside), "end": panel.train_max}] if inside else []
-    return {"lines": points, "seeds": seeds, "chance": chance, "trained": trained}
-
-
-def _fit(line: Line) -> str:
-    return f"{line.runs} of {line.of} {'fitted' if line.fitted else 'not fitted'}"
-
-
-def panel_chart(
-    panel: Panel,
-    metric: str,
-    labels: Sequence[str],
-    data: Mapping[str, Any],
-    *,
-    bands: bool = True,
-    answers: bool = False,
-) -> alt.LayerChart:
-    """One panel of one metric over data named as in `datasets`, in the looks that `labels` give.
-
-    With `answers` it has neither title nor legend, and reacts: to a parameter `isolated`, null or the one label
-    that stays bright, to a pointer, and to a click on a seed, which follows its `href`.
-    """
-    axis = alt.Axis(grid=False, labelFlush=False, tickCount=6)
-    scale = alt.Scale(zero=False, nice=False, domain=_span(panel.lengths))
-    x = alt.X("length:Q", scale=scale, title="length", axis=axis)
-    heights = alt.Scale() if metric == "loss" else alt.Scale(domain=[0, 1])
-    y = alt.Y(f"{metric}:Q", scale=heights, title=NAMES[metric])
-    own = looks(labels)
-    legend = None if answers else LEGEND
-    colour, dash = (
-        channel(
-            "label:N",
-            title="encoding",
-            scale=alt.Scale(domain=list(own), range=[look[place] for look in own.values()]),
-            legend=legend,
-        )
-        for place, channel in enumerate((alt.Color, alt.StrokeDash))
+    bands = all(len(panel.contenders) <= CLEAR for panel in panels)
+    drawn = layers("exact", labels, bands=bands)
+    caption = alt.TitleParams(
+        [CAPTION, BANDS] if bands else [CAPTION],
+        orient="bottom",
+        anchor="start",
+        fontSize=11,
+        fontWeight="normal",
+        color=GREY,
+        offset=12,
     )
+    titled = [_titled(drawn, panel, k) for k, panel in enumerate(panels)]
+    chart = alt.concat(*titled, columns=2, title=caption)
+    chart = chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared")
+    chart, order = styled(chart), widest_first(labels)
+    # Last, as everything that is said of a chart copies its data.
+    chart.datasets = {
+        f"{name}{k}": rows
+        for k, panel in enumerate(panels)
+        for name, rows in datasets(panel, order).items()
+    }
+    return chart
 
-    def lit(bright: float, dim: float = 0.05) -> Any:
-        """An opacity, another one while some other label is isolated."""
-        if not answers:
-            return alt.value(bright)
-        return alt.when(ALONE).then(alt.value(bright)).otherwise(alt.value(dim))
 
-    fitted = alt.Chart(data["lines"]).transform_filter("datum.fitted")
-    rest = alt.Chart(data["lines"]).transform_filter("!datum.fitted")
-    layers: list[alt.Chart] = [
-        alt.Chart(data["trained"]).mark_rect(opacity=SHADE, color=GREY).encode(x=x, x2="end:Q"),
-        alt.Chart(data["trained"]).mark_text(text="trained", y=0, dy=-8).encode(x=x),
+def _titled(drawn: Sequence[alt.Chart], panel: Panel, number: int) -> alt.LayerChart:
+    """Layers over the data of the panel of that number."""
+    own = [layer.copy(deep=False) for layer in drawn]
+    for layer in own:
+        layer.data = alt.NamedData(f"{layer.data.name}{number}")
+    told = f"trained to {panel.train_max}, tested to {panel.lengths[-1]}"
+    if panel.mask_tells:
+        told += f"; none: {MASK_TELLS_ORDER}"
+    title = alt.TitleParams(panel.title, subtitle=told)
+    return alt.LayerChart(layer=own, title=title, width=340, height=220)
+
+
+def layers(
+    metric: str, labels: Sequence[str], *, bands: bool = True, answers: bool = False
+) -> list[alt.Chart]:
+    """What is drawn of one metric over data named as in `datasets`, in the looks of `labels`.
+
+    With `answers` there is no legend, and it reacts: to a parameter `isolated`, null or the one
+    label that stays bright, to a pointer, and to a click on a seed, which follows its `href`.
+    """
+    lines, seeds, chance, trained = map(alt.NamedData, ("lines", "seeds", "chance", "trained"))
+    ends = [f"{metric}_low", f"{metric}_high"]
+    x, y, start = _length("length"), _height(metric, metric), _length("from")
+    colour, dash, width = _channels(labels, None if answers else _legend(labels))
+    curves = alt.Chart(lines).transform_flatten(["length", metric, *ends])
+    points = alt.Chart(seeds).transform_flatten(["length", metric])
+    shown = ALONE if answers else "true"
+    lit = alt.when(shown).then(alt.value(1)).otherwise(alt.value(FADED))
+
+    drawn = [
+        alt.Chart(trained).mark_rect(opacity=0.09, color=GREY).encode(x=start, x2="to:Q"),
+        alt.Chart(trained).mark_text(y=0, dy=-8).encode(x=start, text="said:N"),
     ]
     if bands:
-        layers.append(
-            fitted.mark_area().encode(
-                x=x,
-                y=alt.Y(f"{metric}_low:Q", title=NAMES[metric]),
-                y2=f"{metric}_high:Q",
-                color=colour,
-                opacity=_band() if answers else alt.value(BAND),
-            )
-        )
-    seeds = alt.Chart(data["seeds"]).mark_circle(size=16)
-    layers += [
-        rest.mark_line(strokeWidth=1.2, strokeDash=[1, 3]).encode(
-            x=x, y=y, color=colour, opacity=lit(0.9)
-        ),
-        fitted.mark_line(strokeWidth=2.2).encode(
-            x=x, y=y, color=colour, strokeDash=dash, opacity=lit(1)
-        ),
-        seeds.encode(x=x, y=y, color=colour, opacity=lit(0.4), **_links(metric, answers=answers)),
-    ]
+        low, opacity = _height(ends[0], metric), _band() if answers else alt.value(BAND)
+        band = curves.mark_area().encode(x=x, y=low, y2=ends[1], color=colour, opacity=opacity)
+        drawn.append(band)
     if metric in GUESSED:
-        guess = alt.Chart(data["chance"]).encode(y=alt.Y(f"{metric}:Q", title=NAMES[metric]))
-        last = f"datum.length == {panel.lengths[-1]}"
-        layers += [
-            guess.mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1).encode(x=x),
-            guess.transform_filter(last).mark_text(text="chance", x="width", dx=4),
+        guess = alt.Chart(chance).transform_flatten(["length", metric])
+        last = guess.transform_filter("datum.length == datum.last")
+        drawn += [
+            guess.mark_line(color=GREY, strokeDash=[6, 4], strokeWidth=1).encode(x=x, y=y),
+            last.mark_text(text="chance", x="width", dx=4).encode(y=y),
         ]
+    fitted, (thin_dash, thin) = alt.when("datum.fitted"), UNFITTED
+    drawn += [
+        curves.mark_line().encode(
+            x=x,
+            y=y,
+            color=colour,
+            detail="fitted:N",
+            strokeDash=fitted.then(dash).otherwise(alt.value(thin_dash)),
+            strokeWidth=fitted.then(width).otherwise(alt.value(thin)),
+            opacity=lit,
+        ),
+        curves.mark_circle().encode(
+            x=x, y=y, color=colour, size=_size("datum.marked", 18), opacity=lit
+        ),
+    ]
     if answers:
-        layers.append(_pointed_at(data["lines"], x, y, metric))
-    chart = alt.LayerChart(layer=layers, width=340, height=220)
-    if answers:
-        return chart.add_params(alt.param(name="isolated", value=None))
-    return chart.properties(title=alt.TitleParams(panel.title, subtitle=subtitle(panel)))
+        told = curves.transform_calculate(interval=_interval(*ends))
+        unseen = told.mark_circle(opacity=0).encode(x=x, y=y, tooltip=_of_line(metric))
+        drawn.append(unseen.encode(size=_size(shown, 220)))
+        points = points.encode(href="href:N", tooltip=_of_seed(metric))
+    dots = points.mark_circle(opacity=0.45, xOffset=alt.expr("datum.shift"))
+    return [*drawn, dots.encode(x=x, y=y, color=colour, size=_size(shown, 16))]
 
 
-def subtitle(panel: Panel) -> str:
-    """Lengths, and what the causal mask does."""
-    told = f"trained to {panel.train_max}, tested to {panel.lengths[-1]}"
-    return f"{told}; none: {MASK_TELLS_ORDER}" if panel.mask_tells else told
+def _length(column: str) -> alt.X:
+    axis = alt.Axis(grid=False, labelFlush=False, tickCount=6, labelExpr=WHOLE)
+    scale = alt.Scale(zero=False, nice=False, padding=7)
+    return alt.X(f"{column}:Q", title="length", scale=scale, axis=axis)
+
+
+def _height(column: str, metric: str) -> alt.Y:
+    scale = alt.Scale() if metric == "loss" else alt.Scale(domain=[0, 1])
+    return alt.Y(f"{column}:Q", title=NAMES[metric], scale=scale, axis=alt.Axis(tickCount=6))
+
+
+def _legend(labels: Sequence[str]) -> alt.Legend:
+    return alt.Legend(
+        symbolType="stroke",
+        symbolSize=500,
+        symbolOpacity=1,
+        symbolLimit=0,
+        labelLimit=0,
+        columns=1 + len(labels) // 25,
+    )
+
+
+def _channels(
+    labels: Sequence[str], legend: alt.Legend | None
+) -> tuple[alt.Color, alt.StrokeDash, alt.StrokeWidth]:
+    """One legend for all of them: same column, title and order."""
+    columns = list(zip(*looks(labels).values(), strict=True)) or [()] * 3
+    colours, dashes, widths = (
+        alt.Scale(domain=list(labels), range=list(column)) for column in columns
+    )
+    return (
+        alt.Color("label:O", title="encoding", scale=colours, legend=legend),
+        alt.StrokeDash("label:O", title="encoding", scale=dashes, legend=legend),
+        alt.StrokeWidth("label:O", title="encoding", scale=widths, legend=legend),
+    )
+
+
+def _size(test: str, size: float) -> Any:
+    """Of a dot, which without size is not met by a pointer either."""
+    return alt.when(test).then(alt.value(size)).otherwise(alt.value(0))
 
 
 def _band() -> Any:
@@ -244,35 +203,27 @@ def _band() -> Any:
     return alone.when("isolated == null").then(alt.value(BAND)).otherwise(alt.value(0))
 
 
-def _links(metric: str, *, answers: bool) -> dict[str, Any]:
-    if not answers:
-        return {}
-    told = [
+def _interval(low: str, high: str) -> str:
+    told = f"format(datum.{low}, '.3f') + ' to ' + format(datum.{high}, '.3f')"
+    return f"isValid(datum.{low}) ? {told} : 'none'"
+
+
+def _of_line(metric: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("label:N", title="encoding"),
+        alt.Tooltip("length:Q"),
+        alt.Tooltip(f"{metric}:Q", title=f"mean {NAMES[metric]}", format=".3f"),
+        alt.Tooltip("interval:N", title="range" if metric == "loss" else "95 % interval"),
+        alt.Tooltip("fit:N", title="seeds"),
+        alt.Tooltip("problems:Q", title="problems each"),
+    ]
+
+
+def _of_seed(metric: str) -> list[alt.Tooltip]:
+    return [
         alt.Tooltip("label:N", title="encoding"),
         alt.Tooltip("seed:Q"),
         alt.Tooltip("length:Q"),
         alt.Tooltip(f"{metric}:Q", title=NAMES[metric], format=".3f"),
+        alt.Tooltip("fit:N", title="run"),
     ]
-    return {"href": alt.Href("href:N"), "tooltip": told}
-
-
-def _pointed_at(lines: Any, x: alt.X, y: alt.Y, metric: str) -> alt.Chart:
-    """Unseen points on the lines that tell what they are."""
-    told = [
-        alt.Tooltip("label:N", title="encoding"),
-        alt.Tooltip("length:Q"),
-        alt.Tooltip(f"{metric}:Q", title=f"mean {NAMES[metric]}", format=".3f"),
-        alt.Tooltip(f"{metric}_low:Q", title="from", format=".3f"),
-        alt.Tooltip(f"{metric}_high:Q", title="to", format=".3f"),
-        alt.Tooltip("fit:N", title="seeds"),
-        alt.Tooltip("problems:Q", title="problems each"),
-    ]
-    return (
-        alt.Chart(lines).mark_point(size=80, filled=True, opacity=0).encode(x=x, y=y, tooltip=told)
-    )
-
-
-def _span(lengths: Sequence[int]) -> list[float]:
-    """What the axis shows: also of a single length something."""
-    low, high = lengths[0], lengths[-1]
-    return [low, high] if low < high else [low - 0.5, high + 0.5]

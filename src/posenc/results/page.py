@@ -1,4 +1,4 @@
-"""A report as one HTML page that needs no network: its charts' program is in it."""
+"""A report as one HTML page that needs no network: the program that draws its charts is in it."""
 
 import json
 import math
@@ -13,38 +13,44 @@ from urllib.parse import quote
 import altair as alt
 from jinja2 import Environment
 
-from posenc.results.document import Cell, Document
-from posenc.results.figures import NAMES, Rows, datasets, lines, looks, panel_chart, ranking
-from posenc.results.panels import CURVES, Panel
+from posenc.results.curves import Rows, datasets, ranking
+from posenc.results.document import Document
+from posenc.results.figures import NAMES, layers, looks, widest_first
+from posenc.results.labels import MISSING
+from posenc.results.panels import Panel
 
 PARTS = files("posenc.results") / "template"
 """The folder of page.html, page.css and page.js."""
 DIGITS = 4
 """Of numbers behind charts."""
+LONG = 40
+"""Rows from which a table of an appendix has to be opened."""
 
 
 def page(document: Document, *, beside: Path) -> str:
     """The document as HTML, with links to run folders from the folder `beside`."""
 
-    def address(cell: Cell) -> str:
-        assert cell.link is not None
-        return quote(relpath(cell.link, beside))
+    def address(folder: Path) -> str:
+        return quote(relpath(folder, beside))
 
     panels = [section.panel for section in document.sections if section.panel]
     labels = ranking(panels)
-    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(
-        _part("page.html")
-    )
-    return template.render(
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    return environment.from_string(_part("page.html")).render(
         document=document,
         looks=looks(labels),
-        metrics={name: NAMES[name] for name in CURVES if _tells(name, panels)},
+        metrics={name: NAMES[name] for name in NAMES if _tells(name, panels)},
         address=address,
+        long=LONG,
         style=_part("page.css"),
-        charts=_json([_chart(panel, labels, beside) for panel in panels]),
+        charts=_json({
+            "specs": {name: _spec(name, labels) for name in NAMES},
+            "data": [_data(panel, labels, beside) for panel in panels],
+            "missing": MISSING,
+        }),
         library=_library(),
         program=_part("page.js"),
-    )
+    )  # fmt: skip
 
 
 def _tells(metric: str, panels: Sequence[Panel]) -> bool:
@@ -60,48 +66,41 @@ def _library() -> str:
     """Vega, Vega-Lite and Vega-Embed, as vl-convert carries them."""
     import vl_convert
 
-    return str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")
+    bundle = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"))
+    return bundle.replace("</script", "<\\/script")
 
 
-def _chart(panel: Panel, labels: Sequence[str], beside: Path) -> dict[str, Any]:
-    """Specifications by metric, without data; the data in columns; the folders of runs."""
-    named = {name: alt.NamedData(name=name) for name in ("lines", "seeds", "chance", "trained")}
-    specs = {}
-    for metric in CURVES:
-        chart = panel_chart(panel, metric, labels, named, answers=True)
-        specs[metric] = chart.to_dict()
-    data = datasets(panel, lines(panel), labels)
-    return {
-        "specs": specs,
-        "data": {name: _columns(rows) for name, rows in data.items()},
-        "folders": _folders(panel, beside),
-    }
+def _spec(metric: str, labels: Sequence[str]) -> dict[str, Any]:
+    """What all panels have in common: everything but the data."""
+    chart = alt.LayerChart(layer=layers(metric, labels, answers=True))
+    return dict(chart.add_params(alt.param(name="isolated", value=None)).to_dict())
 
 
-def _columns(rows: Rows) -> dict[str, list[Any]]:
-    """The same with every name written once."""
-    return {name: [_short(row[name]) for row in rows] for name in (rows[0] if rows else ())}
-
-
-def _short(value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    return round(value, DIGITS) if math.isfinite(value) else None
-
-
-def _folders(panel: Panel, beside: Path) -> dict[str, dict[int, str]]:
-    """Label -> seed -> address of the run's folder."""
-    return {
-        contender.label: {
-            run.seed: quote(relpath(run.origin.folder, beside))
-            for run in contender.runs
-            if run.origin
-        }
+def _data(panel: Panel, labels: Sequence[str], beside: Path) -> dict[str, Rows]:
+    """The rows behind a chart, those of seeds with the address of their run's folder."""
+    folders = {
+        (contender.label, run.seed): quote(relpath(run.origin.folder, beside))
         for contender in panel.contenders
+        for run in contender.runs
+        if run.origin
     }
+    data = datasets(panel, widest_first(labels))
+    for row in data["seeds"]:
+        row["href"] = folders.get((row["label"], row["seed"]))
+    return data
 
 
 def _json(value: Any) -> str:
     """As it may stand in a script: no text in it can end one."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(_short(value), separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _short(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_short(each) for each in value]
+    if isinstance(value, float):
+        return round(value, DIGITS) if math.isfinite(value) else None
+    return value

@@ -5,91 +5,92 @@ const charts = JSON.parse(document.getElementById("charts").textContent);
 const places = [...document.querySelectorAll(".chart")];
 const keys = [...document.querySelectorAll(".key")];
 const form = document.querySelector(".controls");
+const told = document.getElementById("told");
+const views = new Map();
 let isolated = null;
-let views = [];
+let turn = 0;
 
 // Ink is that of the page, whether it is light, dark or printed.
 const config = {
   background: null,
-  font: "inherit",
+  font: getComputedStyle(document.body).fontFamily,
   view: { stroke: null },
-  text: { color: "currentColor", fontSize: 10, align: "left" },
+  text: { color: "currentColor", fontSize: 11, align: "left" },
   axis: {
     labelColor: "currentColor", titleColor: "currentColor", titleFontWeight: "normal",
     gridColor: "currentColor", gridOpacity: 0.15, domain: false, tickSize: 0,
-    labelFontSize: 11, titleFontSize: 12, labelPadding: 6, titlePadding: 8,
+    labelFontSize: 12, titleFontSize: 12, labelPadding: 6, titlePadding: 8,
   },
-  title: { color: "currentColor", subtitleColor: "currentColor", anchor: "start", fontSize: 13 },
 };
-
-function rows(columns) {
-  const names = Object.keys(columns);
-  const count = names.length ? columns[names[0]].length : 0;
-  return Array.from({ length: count }, (_, k) =>
-    Object.fromEntries(names.map((name) => [name, columns[name][k]])));
-}
-
-function datasets(chart) {
-  const found = Object.fromEntries(
-    Object.entries(chart.data).map(([name, columns]) => [name, rows(columns)]));
-  for (const seed of found.seeds) seed.href = chart.folders[seed.label]?.[seed.seed];
-  return found;
-}
 
 function logarithmic(part) {
   if (part === null || typeof part !== "object") return;
   const x = part.encoding?.x;
-  if (x?.scale) x.scale.type = "log";
+  if (x?.scale) {
+    x.scale.type = "log";
+    delete x.axis.tickCount;
+    x.axis.labelExpr = "test(/^[125]e/, format(datum.value, '.0e')) ? datum.value : ''";
+  }
   Object.values(part).forEach(logarithmic);
 }
 
-async function draw() {
-  const metric = form.elements.metric.value;
-  const drawn = charts.map(async (chart, k) => {
-    const spec = structuredClone(chart.specs[metric]);
-    if (form.elements.axis.value === "log") logarithmic(spec);
-    spec.datasets = datasets(chart);
-    spec.width = Math.max(240, Math.min(620, places[k].clientWidth - 110));
-    spec.height = 300;
-    const options = { renderer: "svg", actions: false, config, tooltip: { theme: "custom" } };
-    return (await vegaEmbed(places[k], spec, options)).view;
-  });
-  const before = views;
-  views = await Promise.all(drawn);
-  before.forEach((view) => view.finalize());
-  show();
+async function chart(place, number) {
+  const spec = structuredClone(charts.specs[form.elements.metric.value]);
+  if (form.elements.axis.value === "log") logarithmic(spec);
+  spec.datasets = structuredClone(charts.data[number]);
+  spec.width = Math.max(220, Math.min(700, place.clientWidth - 110));
+  spec.height = 300;
+  const options = { renderer: "svg", actions: false, config, tooltip: { theme: "custom" } };
+  const { view } = await vegaEmbed(place, spec, options);
+  views.get(place)?.finalize();
+  views.set(place, view);
+  return view.signal("isolated", isolated).runAsync();
 }
 
-function show() {
-  for (const key of keys) key.setAttribute("aria-pressed", key.dataset.label === isolated);
-  for (const view of views) view.signal("isolated", isolated).runAsync();
+// One after the other, so that the first are seen at once; a later call ends an earlier one.
+async function draw() {
+  const own = ++turn;
+  document.body.dataset.drawn = "no";
+  for (const [number, place] of places.entries()) {
+    await chart(place, number);
+    if (own !== turn) return;
+  }
+  document.body.dataset.drawn = "yes";
 }
 
 function isolate(label) {
   isolated = isolated === label ? null : label;
-  show();
+  for (const key of keys) key.setAttribute("aria-pressed", key.dataset.label === isolated);
+  for (const view of views.values()) view.signal("isolated", isolated).runAsync();
+  told.textContent = isolated === null ? "All encodings are shown." : `Only ${isolated} is shown.`;
+}
+
+function missing(cell) {
+  return cell.dataset.value === undefined && ["", charts.missing].includes(cell.textContent.trim());
 }
 
 function compare(one, other) {
   const [a, b] = [one, other].map((cell) => cell.dataset.value);
   if (a !== undefined && b !== undefined) return a - b;
+  if (a !== undefined || b !== undefined) return a === undefined ? -1 : 1;
   return one.textContent.localeCompare(other.textContent, "en");
 }
 
+// Numbers fall at first, and words rise; what is missing stays below.
 function sort(head) {
   const table = head.closest("table");
-  const place = [...head.parentNode.children].indexOf(head);
-  const falls = head.getAttribute("aria-sort") === "descending";
+  const place = head.cellIndex;
+  const [first, then] = head.classList.contains("word")
+    ? ["ascending", "descending"] : ["descending", "ascending"];
+  const order = head.getAttribute("aria-sort") === first ? then : first;
   for (const other of table.querySelectorAll("th")) other.removeAttribute("aria-sort");
-  head.setAttribute("aria-sort", falls ? "ascending" : "descending");
-  const sign = falls ? 1 : -1;
+  head.setAttribute("aria-sort", order);
+  const sign = order === "ascending" ? 1 : -1;
   const body = table.tBodies[0];
-  const missing = (cell) => cell.dataset.value === undefined && ["–", ""].includes(cell.textContent);
-  const ordered = [...body.rows].sort((one, other) => {
+  body.append(...[...body.rows].sort((one, other) => {
     const [a, b] = [one.cells[place], other.cells[place]];
     return missing(a) - missing(b) || sign * compare(a, b);
-  });
-  body.append(...ordered);
+  }));
 }
 
 form.addEventListener("change", draw);
@@ -98,6 +99,6 @@ document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && isolated !== null) isolate(isolated);
 });
 for (const head of document.querySelectorAll("th")) {
-  head.querySelector("button").addEventListener("click", () => sort(head));
+  head.firstElementChild.addEventListener("click", () => sort(head));
 }
 draw();

@@ -1,0 +1,106 @@
+"""Curves against length as rows: what a chart of a panel draws."""
+
+from collections.abc import Sequence
+from functools import cache
+from statistics import fmean
+from typing import Any
+
+from posenc.results import inference
+from posenc.results.panels import CURVES, Contender, Panel, Run
+
+FEW = 30
+"""Lengths that are marked on a line; more would hide it."""
+ASIDE = 24
+"""Points over which the seeds of one length are set side by side, where there are few lengths."""
+
+Rows = list[dict[str, Any]]
+"""Where a row holds lists, they have a place for each length."""
+
+
+def ranking(panels: Sequence[Panel]) -> list[str]:
+    """All labels, best mean score first: their order in the legend, by which they get colours."""
+    scores: dict[str, list[float]] = {}
+    for panel in panels:
+        for contender in panel.contenders:
+            own = scores.setdefault(contender.label, [])
+            own += [] if contender.score is None else [contender.score]
+    return sorted(scores, key=lambda label: (-fmean(scores[label] or [0]), label))
+
+
+def datasets(panel: Panel, order: Sequence[str]) -> dict[str, Rows]:
+    """The rows behind a chart: `lines`, `seeds`, `chance` and the `trained` range.
+
+    What comes first in `order`, labels of contenders, is drawn first.
+    """
+    lengths = panel.lengths
+    contenders = sorted(panel.contenders, key=lambda each: order.index(each.label))
+    low, high = lengths[0], lengths[-1]
+    ends: list[float] = [*lengths]
+    chance = {"exact": panel.chance, "token_accuracy": panel.token_chance}
+    if low == high:  # at one length too, chance is a line
+        ends, chance = [low - 0.5, high + 0.5], {name: each * 2 for name, each in chance.items()}
+    return {
+        "lines": [
+            _line(contender, [run for run in contender.runs if run.fitted is fitted])
+            | {"length": lengths, "marked": len(lengths) <= FEW}
+            for contender in contenders
+            for fitted in sorted({run.fitted for run in contender.runs})
+        ],
+        "seeds": [
+            {"label": contender.label, "seed": run.seed, "length": lengths, **run.curves}
+            | {"fit": _fit(run), "shift": shift}
+            for contender in contenders
+            for run, shift in zip(contender.runs, _shifts(panel, contender), strict=True)
+        ],
+        "chance": [{"length": ends, "last": ends[-1], **chance}],
+        "trained": [{"from": low, **_trained(panel)}],
+    }
+
+
+def _trained(panel: Panel) -> dict[str, Any]:
+    """Where the trained range ends, and what is said of it, which is nothing if none was tested."""
+    if not any(panel.in_range):
+        return {"to": panel.lengths[0], "said": ""}
+    return {"to": min(panel.train_max, panel.lengths[-1]), "said": "trained"}
+
+
+def _line(contender: Contender, runs: Sequence[Run]) -> dict[str, Any]:
+    """What runs come to at every length; by metric also the ends of their interval, or None.
+
+    Runs that are not fitted have no interval.
+    """
+    problems, fitted = min(run.problems for run in runs), runs[0].fitted
+    row: dict[str, Any] = {
+        "label": contender.label,
+        "fitted": fitted,
+        "fit": f"{len(runs)} of {len(contender.runs)} {_fit(runs[0])}",
+        "problems": problems,
+    }
+    for name in CURVES:
+        by_length = list(zip(*(run.curves[name] for run in runs), strict=True))
+        ends = [_ends(name, values if fitted else values[:1], problems) for values in by_length]
+        row[name] = [fmean(values) for values in by_length]
+        row[f"{name}_low"], row[f"{name}_high"] = map(list, zip(*ends, strict=True))
+    return row
+
+
+def _fit(run: Run) -> str:
+    return "fitted" if run.fitted else "not fitted"
+
+
+@cache  # values repeat, above all those of solved lengths
+def _ends(name: str, values: tuple[float, ...], problems: int) -> tuple[float | None, float | None]:
+    """Of the interval for the mean over seeds, or, of a loss, of what was seen; None for one."""
+    if len(values) == 1:
+        return None, None
+    if name == "loss":
+        return min(values), max(values)
+    return inference.mean_interval(values, problems=problems) or (None, None)
+
+
+def _shifts(panel: Panel, contender: Contender) -> list[float]:
+    """How far each seed is set aside, in points: they share the room between two lengths."""
+    most = max(len(each.runs) for each in panel.contenders)
+    step = min(3, ASIDE * 5 / max(len(panel.lengths), 5) / most)
+    middle = (len(contender.runs) - 1) / 2
+    return [round((k - middle) * step, 2) for k in range(len(contender.runs))]
