@@ -50,7 +50,12 @@ def main() -> None:
     )  # fmt: skip
     arguments = parser.parse_args()
     folders = arguments.folders or [OUTPUTS]
-    files = _files(arguments.out or folders[0], arguments.format)
+    out = arguments.out or folders[0]
+    given = {place.resolve() for place in folders}
+    files = {each: path for each, path in _files(out, arguments.format).items()
+             if path.resolve() not in given}  # fmt: skip
+    if not files:
+        raise ConfigError(f"--out {out}: would be written over what is read; name another place")
     found = read(folders)
     for path, reason in found.skipped:
         print(f"left out: {path}: {reason}", file=sys.stderr)
@@ -72,12 +77,12 @@ def main() -> None:
         for path, content in contents.items():
             path.write_bytes(content)
     except OSError as error:
-        raise ConfigError(f"--out {arguments.out}: {error}; name a place to write in") from None
+        raise ConfigError(f"--out {out}: {error}; name a place to write in") from None
     if sys.stdout.isatty():
         Console().print(Legible(summary(told)))
     else:
         print(summary(told))
-    print(f"wrote {', '.join(map(str, files.values()))}", file=sys.stderr)
+    print(f"wrote {', '.join(map(str, contents))}", file=sys.stderr)
 
 
 def _files(out: Path, formats: str) -> dict[str, Path]:

@@ -195,6 +195,19 @@ def test_few_seeds_decide_nothing_and_say_how_many_would(study: Study) -> None:
     assert sentence(panel, "Against", baseline="t5") == ""
 
 
+def test_a_best_with_few_seeds_decides_nothing_though_others_have_many(study: Study) -> None:
+    panel = study({"fire": [1.0], "rope": [0.9] * 6, "t5": [0.1] * 6})
+    assert of(panel).p == 1 / 32
+    assert verdict(panel, None)[:3] == [
+        "fire has the highest mean score, 1.00 over 1 seed.",
+        "Undecided: rope (−0.10), t5 (−0.90).",
+        "To decide more takes 5 seeds that both share; here are 1.",
+    ]
+    assert sentence(panel, "Against", baseline="rope") == (
+        "Against rope, worse: t5 (−0.80, −0.80 to −0.80); undecided: fire (+0.10)."
+    )
+
+
 def test_one_alone_has_nothing_to_be_compared_with(study: Study) -> None:
     panel = study({"rope": [0.9, 0.7]})
     assert (

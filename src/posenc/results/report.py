@@ -1,6 +1,7 @@
 """From what was found to a document, and from a document to Markdown."""
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -34,8 +35,8 @@ READING = [
     "runs. Chance: a guess that is blind to order.",
     "The 95 % interval is for the mean over further seeds and assumes only that scores lie between "
     "0 and 1 (Gaffke's bound, proved where seeds either succeed or fail and without a known "
-    "counterexample elsewhere). With few seeds it is wide, and has to be: if only every second seed "
-    "solved a task, five in a row would still do so once in 32 times, so that five solved seeds "
+    "counterexample elsewhere). With few seeds it is wide, and has to be: if only every second "
+    "seed solved a task, five in a row would still do so once in 32 times, so that five solved seeds "
     "leave everything from 0.48 to 1 open, three from 0.29, ten from 0.69.",
     "Comparisons pair runs of one seed, which share data and initial weights of the trunk. The "
     "90 % interval of the difference is the inversion of the sign-flip test (exact if differences "
@@ -143,4 +144,4 @@ def _cell(cell: Cell, beside: Path) -> str:
 
 def _plain(text: str) -> str:
     """Without the signs that mean something to Markdown."""
-    return text.replace("|", "\\|").replace("*", "\\*").replace("\n", " ")
+    return re.sub(r"([|*<])", r"\\\1", text).replace("\n", " ")

@@ -88,7 +88,7 @@ def _ranking(found: Judged) -> list[str]:
 def _power(found: Judged) -> list[str]:
     """What the number of seeds allows."""
     shared = max(versus.seeds for versus in found.others)
-    if found.p is None:
+    if found.p is None or shared < ENOUGH:
         return [f"To decide more takes {ENOUGH} seeds that both share; here are {shared}."]
     told = f"That the encodings differ at all: p = {found.p:.3g}, from shuffling them within seeds"
     least = inference.smallest_p(shared)
