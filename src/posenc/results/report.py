@@ -36,8 +36,8 @@ READING = [
     "The 95 % interval is for the mean over further seeds and assumes only that scores lie between "
     "0 and 1 (Gaffke's bound, proved where seeds either succeed or fail and without a known "
     "counterexample elsewhere). With few seeds it is wide, and has to be: if only every second "
-    "seed solved a task, five in a row would still do so once in 32 times, so that five solved seeds "
-    "leave everything from 0.48 to 1 open, three from 0.29, ten from 0.69.",
+    "seed solved a task, five in a row would still do so once in 32 times, so that five solved "
+    "seeds leave everything from 0.48 to 1 open, three from 0.29, ten from 0.69.",
     "Comparisons pair runs of one seed, which share data and initial weights of the trunk. The "
     "90 % interval of the difference is the inversion of the sign-flip test (exact if differences "
     f"are symmetric about their centre) and takes {ENOUGH} shared seeds. Equivalent: this interval "
