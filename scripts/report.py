@@ -11,6 +11,7 @@ answer to the mouse and the keyboard, as Markdown, the curves as PNG and SVG, an
 import argparse
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from rich.console import Console
@@ -63,12 +64,12 @@ def main() -> None:
         raise ConfigError(f"no finished run below {', '.join(map(str, folders))}: train one")
     told = document(found, arguments.baseline)
     beside = next(iter(files.values())).parent
-    curves = length_curves(panels(found))
+    curves = cache(lambda: length_curves(panels(found)))
     makers: dict[str, Callable[[], bytes]] = {
         "html": lambda: page(told, beside=beside).encode(),
         "md": lambda: markdown(told, beside=beside).encode(),
-        "png": lambda: png(curves),
-        "svg": lambda: svg(curves),
+        "png": lambda: png(curves()),
+        "svg": lambda: svg(curves()),
         "csv": lambda: found.rows.write_csv().encode(),
     }
     contents = {path: makers[format_]() for format_, path in files.items()}
