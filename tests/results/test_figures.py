@@ -1,108 +1,192 @@
+"""Curves as rows, and the picture that is made of them."""
+
 import io
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
-import polars as pl
 import pytest
 from PIL import Image
 
-from posenc.results.charts import png
-from posenc.results.figures import length_curves
+from posenc.results import inference
+from posenc.results.charts import png, svg
+from posenc.results.curves import datasets, ranking
+from posenc.results.figures import length_curves, looks
+from posenc.results.panels import Panel, panels
+from posenc.results.reading import Found
 
-Planted = Callable[..., list[dict[str, Any]]]
+Rows = list[dict[str, Any]]
+Planted = Callable[..., Rows]
+Read = Callable[..., Found]
 
 
-def picture(data: bytes) -> Image.Image:
-    return Image.open(io.BytesIO(data)).convert("RGB")
+@pytest.fixture
+def drawn(found: Read) -> Callable[..., list[Panel]]:
+    """The panels of rows."""
+    return lambda rows: panels(found(rows))
 
 
-def colours(image: Image.Image) -> set[tuple[int, ...]]:
+def labels(panel: Panel) -> list[str]:
+    return [contender.label for contender in panel.contenders]
+
+
+def rows_of(panel: Panel) -> dict[str, Rows]:
+    return datasets(panel, labels(panel))
+
+
+def colours(chart: Any) -> set[str]:
     """Those that cover at least 20 pixels, which leaves out most blends at edges."""
+    image = Image.open(io.BytesIO(png(chart))).convert("RGB")
     found = image.getcolors(maxcolors=1 << 20)
     assert found is not None
-    return {colour for count, colour in found if count >= 20 and isinstance(colour, tuple)}
+    return {f"#{bytes(colour).hex()}" for count, colour in found if count >= 20}  # type: ignore[arg-type]
 
 
-def marks(spec: Any, mark: str) -> list[dict[str, Any]]:
-    """All parts of a chart that are drawn with this mark."""
-    if isinstance(spec, list):
-        return [found for part in spec for found in marks(part, mark)]
-    if not isinstance(spec, dict):
-        return []
-    own = [spec] if isinstance(spec.get("mark"), dict) and spec["mark"]["type"] == mark else []
-    return own + [found for part in spec.values() for found in marks(part, mark)]
-
-
-def values(chart: dict[str, Any], mark: str) -> list[list[dict[str, Any]]]:
-    """The data behind each part drawn with this mark."""
-    return [
-        chart["datasets"][part["data"]["name"]]
-        if "name" in part["data"]
-        else part["data"]["values"]
-        for part in marks(chart, mark)
-    ]
-
-
-def test_curves_show_means_seeds_chance_and_the_trained_range(planted: Planted) -> None:
-    rows = [
-        *planted({5: 1.0, 20: 1.0, 40: 0.6}, seed=0),
-        *planted({5: 1.0, 20: 1.0, 40: 0.8}, seed=1),
-        *planted({5: 0.4, 20: 0.2, 40: 0.2}, seed=2),
-    ]
-    chart = length_curves(pl.DataFrame(rows), {}).to_dict()
-    means, chance = values(chart, "line")
-    assert {(row["status"], row["length"]): row["exact"] for row in means} == {
-        ("fitted", 5): 1.0,
-        ("fitted", 20): 1.0,
-        ("fitted", 40): pytest.approx(0.7),
-        ("not fitted", 5): 0.4,
-        ("not fitted", 20): 0.2,
-        ("not fitted", 40): 0.2,
-    }
-    assert {row["exact"] for row in chance} == {0.5}
-    [seeds], [trained] = values(chart, "circle"), values(chart, "rect")
-    assert len(seeds) == len(rows)
-    assert trained == [{"length": 5, "end": 20}]
-    assert all(line["encoding"]["y"]["scale"]["domain"] == [0, 1] for line in marks(chart, "line"))
-
-
-def test_a_panel_for_every_task_and_model_and_a_label_for_every_contender(
-    planted: Planted,
+def test_a_line_is_the_mean_of_fitted_seeds_and_the_others_have_their_own(
+    planted: Planted, drawn: Callable[..., list[Panel]]
 ) -> None:
-    curve = {20: 1.0, 40: 0.5}
-    rows = [
-        *planted(curve),
-        *planted({20: 1.0, 40: 0.9}, positions="random"),
-        *planted(curve, model="decoder", encoding="none"),
-        *planted(curve, task="copy"),
-        *planted({20: 1.0, 60: 0.2}, task="copy", seed=1),
-    ]
-    chart = length_curves(pl.DataFrame(rows), {}).to_dict()
-    titles = [(panel["title"]["text"], panel["title"]["subtitle"]) for panel in chart["concat"]]
-    assert titles == [
-        ("copy, encoder", " "),
-        ("copy, encoder", " "),
-        ("who_bit_whom, encoder", " "),
-        ("who_bit_whom, decoder", "none: the causal mask itself tells order"),
-    ]
-    domain = marks(chart, "line")[0]["encoding"]["color"]["scale"]["domain"]
-    assert domain == ["rope + random", "none", "rope"]
-
-
-def test_the_picture_of_curves_holds_a_colour_for_every_contender(planted: Planted) -> None:
-    one = planted({5: 1.0, 20: 0.95, 40: 0.6})
-    other = planted({5: 1.0, 20: 0.95, 40: 0.2}, encoding="alibi")
-    first, both = (
-        picture(png(length_curves(pl.DataFrame(rows), {}))) for rows in (one, one + other)
+    [panel] = drawn(
+        [
+            *planted({5: 1.0, 20: 1.0, 40: 0.6}, seed=0),
+            *planted({5: 1.0, 20: 1.0, 40: 0.8}, seed=1),
+            *planted({5: 0.4, 20: 0.2, 40: 0.2}, seed=2),
+        ]
     )
-    orange = (245, 133, 24)
-    assert orange not in colours(first)
-    assert orange in colours(both)
-    assert first.width > 600
+    unfitted, fitted = sorted(rows_of(panel)["lines"], key=lambda line: line["fitted"])
+    assert fitted["exact"] == pytest.approx([1.0, 1.0, 0.7])
+    assert unfitted["exact"] == [0.4, 0.2, 0.2]
+    assert (fitted["fit"], unfitted["fit"]) == ("2 of 3 fitted", "1 of 3 not fitted")
+    low, high = inference.mean_interval([0.6, 0.8], problems=100) or (0, 0)
+    assert (fitted["exact_low"][2], fitted["exact_high"][2]) == (low, high)
+    assert (fitted["loss_low"][2], fitted["loss_high"][2]) == pytest.approx((0.2, 0.4))
+    assert unfitted["exact_low"] == unfitted["exact_high"] == [None] * 3
 
 
-def test_a_long_table_is_no_obstacle(planted: Planted) -> None:
+def test_one_seed_has_no_interval(planted: Planted, drawn: Callable[..., list[Panel]]) -> None:
+    [panel] = drawn(planted({20: 1.0, 40: 0.6}))
+    [line] = rows_of(panel)["lines"]
+    assert line["exact_low"] == line["exact_high"] == [None, None]
+
+
+def test_every_seed_is_a_dot_beside_the_others(
+    planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    [panel] = drawn([row for seed in range(5) for row in planted({20: 1.0, 40: 1.0}, seed=seed)])
+    seeds = rows_of(panel)["seeds"]
+    assert [row["seed"] for row in seeds] == [0, 1, 2, 3, 4]
+    shifts = [row["shift"] for row in seeds]
+    assert shifts == sorted(set(shifts))
+    assert sum(shifts) == 0
+
+
+@pytest.mark.parametrize(
+    ("lengths", "trained"),
+    [
+        ((5, 20, 40), {"from": 5, "to": 20, "said": "trained"}),
+        ((5, 10), {"from": 5, "to": 10, "said": "trained"}),
+        ((30, 40), {"from": 30, "to": 30, "said": ""}),
+        ((20,), {"from": 20, "to": 20, "said": "trained"}),
+    ],
+)
+def test_the_trained_range_ends_inside_the_picture(
+    lengths: Sequence[int],
+    trained: dict[str, Any],
+    planted: Planted,
+    drawn: Callable[..., list[Panel]],
+) -> None:
+    [panel] = drawn(planted(dict.fromkeys(lengths, 1.0)))
+    assert rows_of(panel)["trained"] == [trained]
+
+
+def test_chance_is_a_line_of_its_metric_at_one_length_too(
+    planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    [panel] = drawn(planted({40: 1.0}, chance=0.25, token_chance=0.5))
+    [chance] = rows_of(panel)["chance"]
+    assert chance["length"] == [39.5, 40.5]
+    assert (chance["exact"], chance["token_accuracy"]) == ([0.25, 0.25], [0.5, 0.5])
+
+
+def test_contenders_look_different_and_the_same_in_every_panel(
+    planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    assert (
+        len({(look.colour, *look.dash) for look in looks(list(map(str, range(36)))).values()}) == 36
+    )
+    several = drawn(
+        [
+            *planted({20: 1.0, 40: 0.5}),
+            *planted({20: 1.0, 40: 0.9}, encoding="alibi"),
+            *planted({20: 1.0, 40: 0.6}, task="copy"),
+            *planted({20: 1.0, 40: 0.5}, task="copy", encoding="alibi"),
+            *planted({20: 0.2, 40: 0.2}, task="copy", encoding="none"),
+        ]
+    )
+    assert ranking(several) == ["alibi", "rope", "none"]
+    spec = length_curves(several).to_dict()
+    domains = {
+        tuple(layer["encoding"]["color"]["scale"]["domain"])
+        for panel in spec["concat"]
+        for layer in panel["layer"]
+        if "color" in layer.get("encoding", {})
+    }
+    assert domains == {("alibi", "rope", "none")}
+
+
+def test_titles_tell_panels_apart(planted: Planted, drawn: Callable[..., list[Panel]]) -> None:
+    curve = {20: 1.0, 40: 0.5}
+    several = drawn(
+        [
+            *planted(curve, task="copy"),
+            *planted({20: 1.0, 60: 0.2}, task="copy", seed=1),
+            *planted(curve, model="decoder", encoding="none"),
+        ]
+    )
+    spec = length_curves(several).to_dict()
+    told = [(panel["title"]["text"], panel["title"]["subtitle"]) for panel in spec["concat"]]
+    assert told[:2] == [
+        ("copy, encoder", "trained to 20, tested to 40"),
+        ("copy, encoder", "trained to 20, tested to 60"),
+    ]
+    assert "the causal mask itself tells order" in told[2][1]
+
+
+def test_of_lines_in_one_place_all_are_seen(
+    planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    solved = {5: 1.0, 20: 1.0, 40: 1.0}
+    encodings = ("alibi", "fire", "rope", "t5")
+    rows = [row for name in encodings for row in planted(solved, encoding=name)]
+    wanted = {look.colour for look in looks(encodings).values()}
+    assert wanted <= colours(length_curves(drawn(rows)))
+
+
+def test_bands_are_left_out_where_they_would_hide_each_other(
+    planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    for count, clear in ((4, True), (5, False)):
+        rows = [row for k in range(count) for row in planted({20: 1.0}, encoding=f"e{k}")]
+        [panel] = drawn(rows)
+        assert {line["clear"] for line in rows_of(panel)["lines"]} == {clear}
+
+
+def test_a_legend_names_forty_contenders(
+    planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    names = [f"encoding{k:02}" for k in range(40)]
+    rows = [row for name in names for row in planted({1: 1.0, 2000: 0.5}, 1, encoding=name)]
+    text = svg(length_curves(drawn(rows))).decode()
+    assert all(f">{name}<" in text for name in names)
+
+
+def test_axes_count_whole_lengths(planted: Planted, drawn: Callable[..., list[Panel]]) -> None:
+    text = svg(length_curves(drawn(planted({40: 1.0}, train_max=40)))).decode()
+    assert re.findall(r">([\d.]+)</text>", text)[:1] == ["40"]
+    assert ">39.5<" not in text
+
+
+def test_a_long_table_is_no_obstacle(planted: Planted, drawn: Callable[..., list[Panel]]) -> None:
     curve = dict.fromkeys(range(1, 101), 1.0)
     rows = [row for seed in range(60) for row in planted(curve, seed=seed)]
     assert len(rows) > 5000
-    assert length_curves(pl.DataFrame(rows), {}).to_dict()
+    assert length_curves(drawn(rows)).to_dict()

@@ -10,6 +10,8 @@ from posenc.results.panels import CURVES, Contender, Panel, Run
 
 FEW = 30
 """Lengths that are marked on a line; more would hide it."""
+CLEAR = 4
+"""Contenders up to which their bands can be told apart."""
 ASIDE = 24
 """Points over which the seeds of one length are set side by side, where there are few lengths."""
 
@@ -42,7 +44,7 @@ def datasets(panel: Panel, order: Sequence[str]) -> dict[str, Rows]:
     return {
         "lines": [
             _line(contender, [run for run in contender.runs if run.fitted is fitted])
-            | {"length": lengths, "marked": len(lengths) <= FEW}
+            | {"length": lengths, "marked": len(lengths) <= FEW, "clear": len(contenders) <= CLEAR}
             for contender in contenders
             for fitted in sorted({run.fitted for run in contender.runs})
         ],
@@ -65,9 +67,9 @@ def _trained(panel: Panel) -> dict[str, Any]:
 
 
 def _line(contender: Contender, runs: Sequence[Run]) -> dict[str, Any]:
-    """What runs come to at every length; by metric also the ends of their interval, or None.
+    """What runs come to at every length, and by metric the ends of their interval.
 
-    Runs that are not fitted have no interval.
+    Those are None for a single run, and for runs that are not fitted.
     """
     problems, fitted = min(run.problems for run in runs), runs[0].fitted
     row: dict[str, Any] = {
@@ -78,7 +80,9 @@ def _line(contender: Contender, runs: Sequence[Run]) -> dict[str, Any]:
     }
     for name in CURVES:
         by_length = list(zip(*(run.curves[name] for run in runs), strict=True))
-        ends = [_ends(name, values if fitted else values[:1], problems) for values in by_length]
+        ends = [_ends(name, values, problems) for values in by_length]
+        if name != "loss" and not fitted:
+            ends = [(None, None)] * len(ends)
         row[name] = [fmean(values) for values in by_length]
         row[f"{name}_low"], row[f"{name}_high"] = map(list, zip(*ends, strict=True))
     return row
@@ -90,9 +94,7 @@ def _fit(run: Run) -> str:
 
 @cache  # values repeat, above all those of solved lengths
 def _ends(name: str, values: tuple[float, ...], problems: int) -> tuple[float | None, float | None]:
-    """Of the interval for the mean over seeds, or, of a loss, of what was seen; None for one."""
-    if len(values) == 1:
-        return None, None
+    """Of the interval for the mean over seeds, or, of a loss, of what was seen."""
     if name == "loss":
         return min(values), max(values)
     return inference.mean_interval(values, problems=problems) or (None, None)

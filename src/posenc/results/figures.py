@@ -19,15 +19,17 @@ with that of the strokes, so 36 contenders look different."""
 STROKES = (([1, 0], 3.0), ([10, 4], 2.4), ([4, 2], 2.0), ([11, 3, 2, 3], 1.8))
 """Dashes and widths: of two lines in one place, both are seen."""
 UNFITTED = ([1, 3], 1.2)
-CLEAR = 4
-"""Contenders up to which the bands of a picture can be told apart."""
 BAND = 0.05
+"""How opaque that of a contender is, where there are few."""
+ALONE_BAND = 0.16
 FADED = 0.08
 NAMES = {"exact": "exact match", "token_accuracy": "token accuracy", "loss": "loss, nats a token"}
 GUESSED = ("exact", "token_accuracy")
 """Metrics of which chance is known."""
-CAPTION = "Line: mean over fitted seeds, dotted over seeds that are not fitted. Dot: one seed."
-BANDS = "Band: 95 % interval for the mean over seeds."
+CAPTION = (
+    "Line: mean over fitted seeds, dotted over seeds that are not fitted. Dot: one seed.",
+    "Band, where there are few encodings: 95 % interval for the mean over seeds.",
+)
 WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
 """What an axis says at a length."""
 ALONE = "isolated == null || isolated == datum.label"
@@ -63,10 +65,9 @@ def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
     trained range is shaded and chance is dashed.
     """
     labels = ranking(panels)
-    bands = all(len(panel.contenders) <= CLEAR for panel in panels)
-    drawn = layers("exact", labels, bands=bands)
+    drawn = layers("exact", labels)
     caption = alt.TitleParams(
-        [CAPTION, BANDS] if bands else [CAPTION],
+        list(CAPTION),
         orient="bottom",
         anchor="start",
         fontSize=11,
@@ -99,9 +100,7 @@ def _titled(drawn: Sequence[alt.Chart], panel: Panel, number: int) -> alt.LayerC
     return alt.LayerChart(layer=own, title=title, width=340, height=220)
 
 
-def layers(
-    metric: str, labels: Sequence[str], *, bands: bool = True, answers: bool = False
-) -> list[alt.Chart]:
+def layers(metric: str, labels: Sequence[str], *, answers: bool = False) -> list[alt.Chart]:
     """What is drawn of one metric over data named as in `datasets`, in the looks of `labels`.
 
     With `answers` there is no legend, and it reacts: to a parameter `isolated`, null or the one
@@ -116,14 +115,14 @@ def layers(
     shown = ALONE if answers else "true"
     lit = alt.when(shown).then(alt.value(1)).otherwise(alt.value(FADED))
 
+    low = _height(ends[0], metric)
     drawn = [
         alt.Chart(trained).mark_rect(opacity=0.09, color=GREY).encode(x=start, x2="to:Q"),
         alt.Chart(trained).mark_text(y=0, dy=-8).encode(x=start, text="said:N"),
+        curves.mark_area().encode(
+            x=x, y=low, y2=ends[1], color=colour, opacity=_band(answers=answers)
+        ),
     ]
-    if bands:
-        low, opacity = _height(ends[0], metric), _band() if answers else alt.value(BAND)
-        band = curves.mark_area().encode(x=x, y=low, y2=ends[1], color=colour, opacity=opacity)
-        drawn.append(band)
     if metric in GUESSED:
         guess = alt.Chart(chance).transform_flatten(["length", metric])
         last = guess.transform_filter("datum.length == datum.last")
@@ -197,10 +196,13 @@ def _size(test: str, size: float) -> Any:
     return alt.when(test).then(alt.value(size)).otherwise(alt.value(0))
 
 
-def _band() -> Any:
-    """Of all contenders faint, of one that is isolated clear."""
-    alone = alt.when("isolated == datum.label").then(alt.value(0.22))
-    return alone.when("isolated == null").then(alt.value(BAND)).otherwise(alt.value(0))
+def _band(*, answers: bool) -> Any:
+    """Faint, and nothing where there are too many; clear of a contender that is isolated."""
+    faint = alt.when("datum.clear").then(alt.value(BAND))
+    if answers:
+        alone = alt.when("isolated == datum.label").then(alt.value(ALONE_BAND))
+        faint = alone.when("isolated == null && datum.clear").then(alt.value(BAND))
+    return faint.otherwise(alt.value(0))
 
 
 def _interval(low: str, high: str) -> str:
