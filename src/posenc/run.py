@@ -5,6 +5,7 @@ import math
 import warnings
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytorch_lightning as pl
 import torch
@@ -25,10 +26,12 @@ from posenc.results.terminal import print_run
 from posenc.schema import Config
 from posenc.scoring import Row, evaluate, score
 from posenc.training.callbacks import Interruption, LastCheckpoint, Probes, Together
-from posenc.training.dashboard import EventLog, publish
+from posenc.training.dashboard import publish
 from posenc.training.data import TrainingData
+from posenc.training.loggers import check, opened
 from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
+from posenc.training.runlog import EventLog, RunLog, publish_metrics
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +50,7 @@ def train(config: Config) -> float:
     logging.getLogger("pytorch_lightning").setLevel(logging.WARNING)
     torch.set_num_threads(config.threads)
     experiment = build(config)
+    check(config.logger)
     folder = RunFolder.of(asdict(config))
     interruption = Interruption()
     with folder.locked(), interruption.handling_signals():
@@ -65,27 +69,32 @@ def _rows(
     config: Config, experiment: Experiment, folder: RunFolder, interruption: Interruption
 ) -> tuple[list[Row], dict[int, float]]:
     """Does what is still to be done; returns what `evaluate` does."""
-    log = None
-    if folder.status().get("status") == "finished":
+    status = folder.status()
+    if status.get("status") == "finished":
         _say_how_it_was_made(config, folder)
+        step = None
+        if status.get("published"):
+            return evaluate(config, experiment, folder)
     else:
-        log = _train(config, experiment, folder, interruption)
-    rows, seen = evaluate(config, experiment, folder)
-    if config.logger.name == "tensorboard" and not folder.status().get("published"):
-        try:
-            _publish(config, experiment, folder, log or EventLog(str(folder.path), purge_step=None))
-        except Exception:
-            logger.exception("TensorBoard lacks the pictures of this run; its rows are complete")
+        step = _begin(config, experiment, folder)
+    with opened(config.logger, folder, resumed_at=step, settings=_hyperparameters(config)) as log:
+        if step is not None:
+            _train(config, experiment, folder, interruption, log, step)
+        rows, seen = evaluate(config, experiment, folder)
+        if log is not None:
+            try:
+                _publish(config, experiment, folder, log)
+            except Exception:
+                name = config.logger["name"]
+                logger.exception("%s lacks the end of this run; its rows are complete", name)
     return rows, seen
 
 
-def _train(
-    config: Config, experiment: Experiment, folder: RunFolder, interruption: Interruption
-) -> EventLog | None:
-    """Fits, or goes on fitting, then evaluates and records; returns where it logged."""
+def _begin(config: Config, experiment: Experiment, folder: RunFolder) -> int:
+    """Makes the folder that of a running run; returns the step that it goes on from."""
     settings = asdict(config)
-    state = read_checkpoint(folder.checkpoint) if folder.checkpoint.exists() else None
-    step = 0 if state is None else state["global_step"]
+    resuming = folder.checkpoint.exists()
+    step = int(read_checkpoint(folder.checkpoint)["global_step"]) if resuming else 0
     folder.write("config.yaml", OmegaConf.to_yaml(OmegaConf.create(settings)))
     folder.begin(settings, resumed_from=step, **circumstances(config.threads))
     folder.checkpoint.parent.mkdir(exist_ok=True)
@@ -93,15 +102,25 @@ def _train(
     tokens = slots(experiment.tested.largest(longest), causal=config.model.causal).tokens
     if tokens > MANY:
         logger.warning("length %s has %s tokens: to test it may take long", longest, tokens)
-    taken_up = "started" if state is None else f"resumed at step {step}"
+    taken_up = f"resumed at step {step}" if resuming else "started"
     logger.info("%s in %s", taken_up, folder.path)
-    log = None
-    if config.logger.name == "tensorboard":
-        log = EventLog(str(folder.path), purge_step=step + 1)
-    if state is not None and step >= config.trainer.max_steps:
-        load_weights(experiment.net, state)
+    return step
+
+
+def _train(
+    config: Config,
+    experiment: Experiment,
+    folder: RunFolder,
+    interruption: Interruption,
+    log: RunLog | None,
+    step: int,
+) -> None:
+    """Fits, or goes on fitting, then evaluates and records."""
+    if step >= config.trainer.max_steps:
+        load_weights(experiment.net, read_checkpoint(folder.checkpoint))
     else:
-        monitor = _fit(config, experiment, folder, interruption, log, resume=state is not None)
+        resume = folder.checkpoint.exists()
+        monitor = _fit(config, experiment, folder, interruption, log, resume=resume)
         folder.write_status(
             train_seconds=round(monitor.seconds, 2),
             trained_steps=config.trainer.max_steps - step,
@@ -112,7 +131,6 @@ def _train(
         status="finished",
         parameters=sum(parameter.numel() for parameter in experiment.net.parameters()),
     )
-    return log
 
 
 def _fit(
@@ -120,7 +138,7 @@ def _fit(
     experiment: Experiment,
     folder: RunFolder,
     interruption: Interruption,
-    log: EventLog | None,
+    log: RunLog | None,
     *,
     resume: bool,
 ) -> Monitor:
@@ -194,9 +212,8 @@ def _print(config: Config, folder: RunFolder, rows: list[Row], seen: dict[int, f
             )
 
 
-def _publish(config: Config, experiment: Experiment, folder: RunFolder, log: EventLog) -> None:
-    """Shows a finished run in TensorBoard, once."""
-    load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+def _publish(config: Config, experiment: Experiment, folder: RunFolder, log: RunLog) -> None:
+    """Logs what a finished run came to, once."""
     rows = folder.read_rows("lengths.csv")
     lengths, exact = [row["length"] for row in rows], [row["exact"] for row in rows]
     final = {
@@ -204,18 +221,24 @@ def _publish(config: Config, experiment: Experiment, folder: RunFolder, log: Eve
         "final/score": statistics.score(lengths, exact, config.length.train),
         "final/holds_to": statistics.holds_to(lengths, exact) or 0,
     }
-    publish(
-        log,
-        experiment,
-        rows,
-        bits=read_details(folder.path, "bits", "lengths.csv"),
-        settings={
-            **identity(asdict(config)),
-            "lr": config.optimizer.lr,
-            "width": config.model.width,
-            "max_steps": config.trainer.max_steps,
-        },
-        final={name: value for name, value in final.items() if value is not None},
-        seed=config.eval.seed,
-    )
+    shown: dict[str, Any] = {
+        "bits": read_details(folder.path, "bits", "lengths.csv"),
+        "settings": _hyperparameters(config),
+        "final": {name: value for name, value in final.items() if value is not None},
+    }
+    if isinstance(log, EventLog):
+        load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+        publish(log, experiment, rows, **shown, seed=config.eval.seed)
+    else:
+        publish_metrics(log, rows, **shown)
     folder.write_status(published=True)
+
+
+def _hyperparameters(config: Config) -> dict[str, Any]:
+    """Those that a table of runs shows."""
+    return {
+        **identity(asdict(config)),
+        "lr": config.optimizer.lr,
+        "width": config.model.width,
+        "max_steps": config.trainer.max_steps,
+    }

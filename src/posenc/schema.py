@@ -58,6 +58,7 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
         _refuse_unknown(Config, plain, "")
         for group in PLUGINS:
             _check_plugin(group, plain[group])
+        _check_choice("logger", plain["logger"])
         plain["task"] = pinned(plain["task"])
         for part in plain["encoding"].get("parts", []):
             if part["positions"] == plain["positions"]:
@@ -127,16 +128,31 @@ def _is_flat(value: Any) -> bool:
 
 
 def _check_plugin(group: str, node: Any) -> None:
-    """The keys of a chosen class are those of its yaml, and so are the types of their values."""
-    name = str(node.get("name") if isinstance(node, dict) else node)
-    if not isinstance(node, dict) or name not in choices(group):
-        raise ConfigError(f"{group}={name}: {one_of(choices(group))}")
-    defaults = defaults_of(group, name)
+    """A chosen class is the one that its yaml names, and so are its keys; parts are encodings."""
+    name, defaults = _chosen(group, node)
     if "_target_" not in defaults:
         raise ConfigError(f"{group}.name={name}: stands for other settings; set {group}={name}")
     target, known = node.get("_target_"), defaults["_target_"]
     if target != known:
         raise ConfigError(f"{group}._target_={target}: {name} is {known}; set {group}={name}")
+    _check_choice(group, node)
+    if "parts" in defaults:
+        if not node["parts"]:
+            raise ConfigError(f"{group}.parts=[]: name encodings, such as [learned,fire]")
+        node["parts"] = [_part(part) for part in node["parts"]]
+
+
+def _chosen(group: str, node: Any) -> tuple[str, dict[str, Any]]:
+    """The name of a choice and what its yaml says."""
+    name = str(node.get("name") if isinstance(node, dict) else node)
+    if not isinstance(node, dict) or name not in choices(group):
+        raise ConfigError(f"{group}={name}: {one_of(choices(group))}")
+    return name, defaults_of(group, name)
+
+
+def _check_choice(group: str, node: Any) -> None:
+    """The keys of a choice are those of its yaml, and so are the types of their values."""
+    _, defaults = _chosen(group, node)
     unknown = [str(key) for key in node if key not in defaults]
     if unknown:
         raise ConfigError(f"{group}.{unknown[0]}: no such key; {suggestion(unknown[0], defaults)}")
@@ -152,10 +168,6 @@ def _check_plugin(group: str, node: Any) -> None:
             node[key] = float(node[key])  # 10000 and 10000.0 are one configuration
         if default is None and isinstance(node[key], float) and node[key].is_integer():
             node[key] = int(node[key])  # and so are 20.0 and 20
-    if "parts" in defaults:
-        if not node["parts"]:
-            raise ConfigError(f"{group}.parts=[]: name encodings, such as [learned,fire]")
-        node["parts"] = [_part(part) for part in node["parts"]]
 
 
 def _part(given: Any) -> dict[str, Any]:
@@ -197,7 +209,7 @@ def _refuse_impossible(config: Config) -> None:
         value: Any = reduce(getattr, key.split("."), config)
         if value is not None and not least <= value <= most:
             raise ConfigError(f"{key}={value}: must be between {least} and {most}")
-    named = {f"{group}.name": tuple(choices(group)) for group in ("model", "optimizer", "logger")}
+    named = {f"{group}.name": tuple(choices(group)) for group in ("model", "optimizer")}
     for key, names in {**CHOICES, **named}.items():
         value = reduce(getattr, key.split("."), config)
         check_choice(key, value, names)

@@ -60,11 +60,6 @@ class Eval:
 
 
 @dataclass
-class Logger:
-    name: str
-
-
-@dataclass
 class Checkpoint:
     every: int
 
@@ -78,7 +73,7 @@ class Config:
     optimizer: Optimizer
     trainer: Trainer
     eval: Eval
-    logger: Logger
+    logger: dict[str, Any]
     seed: int
     length: Length
     data: Data

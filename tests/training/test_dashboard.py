@@ -57,6 +57,7 @@ def test_every_curve_is_there_and_no_other(events):
         "train/loss", "train/exact", "train/tokens_per_second", "optimizer/lr",
         "eval/exact/3", "eval/exact/5",
         "length_generalization/exact", "length_generalization/token_accuracy",
+        "length_generalization/loss", "length_generalization/chance",
         "final/in_range_exact", "final/score", "final/holds_to",
     }  # fmt: skip
 
@@ -79,7 +80,7 @@ def test_figures_are_what_they_say(events):
 
 def test_the_length_stands_on_the_step_axis(broken, events):
     rows = broken.read_rows("lengths.csv")
-    for name in ("exact", "token_accuracy"):
+    for name in ("exact", "token_accuracy", "loss", "chance"):
         curve = events.Scalars(f"length_generalization/{name}")
         assert [event.step for event in curve] == [2, 5, 10]
         assert [event.value for event in curve] == pytest.approx([row[name] for row in rows])

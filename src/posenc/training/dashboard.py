@@ -9,14 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from PIL import Image
-from pytorch_lightning.loggers import TensorBoardLogger
 from torch import Tensor
 
 from posenc.experiment import Experiment
 from posenc.model.decoding import decode
 from posenc.model.layout import arrange, slots
 from posenc.results.charts import png
-from posenc.results.details import MEASURED
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Vocabulary
 from posenc.training.pictures import (
@@ -25,6 +23,7 @@ from posenc.training.pictures import (
     longest_fitting,
     text_ids,
 )
+from posenc.training.runlog import EventLog, publish_metrics
 
 SAMPLES = 10
 """Problems shown as text."""
@@ -34,26 +33,6 @@ POSITIONS = 64
 """The most tokens in the pictures of an encoding and of attention."""
 LAYERS = 4
 """Layers whose attention is drawn: the first, the last, and some between."""
-
-
-class EventLog(TensorBoardLogger):
-    """TensorBoard events in the run folder itself, which makes one run in TensorBoard's list.
-
-    `purge_step` is the step from which a resumed run writes again, None where training is over.
-    """
-
-    def __init__(self, folder: str, *, purge_step: int | None) -> None:
-        super().__init__(
-            folder, name="", version="", default_hp_metric=False, purge_step=purge_step
-        )
-
-    def save(self) -> None:
-        """Flushes; Lightning would add an hparams.yaml, which config.yaml makes needless."""
-        self.experiment.flush()
-
-    def finalize(self, status: str) -> None:
-        """Flushes; closing after the fit would split what follows into a second file."""
-        self.experiment.flush()
 
 
 def publish(
@@ -72,18 +51,10 @@ def publish(
     Everything is drawn first and written together, so that a crash leaves all of it or nothing.
     """
     text, pictures = _text_and_pictures(experiment, seed)
-    for row in rows:  # the length stands on the step axis: runs overlay as curves over length
-        curve = {name: row[name] for name in ("exact", "token_accuracy")}
-        log.log_metrics(
-            {f"length_generalization/{name}": value for name, value in curve.items()}, row["length"]
-        )
-    for row in bits:
-        curve = {f"by_place/{name}": float(row[name]) for name in MEASURED}
-        log.log_metrics(curve, int(row["place"]))
+    publish_metrics(log, rows, bits=bits, settings=settings, final=final)
     log.experiment.add_text("samples", text)
     for tag, pixels in pictures.items():
         log.experiment.add_image(tag, pixels, dataformats="HWC")
-    log.log_hyperparams(dict(settings), dict(final))
     log.experiment.close()
 
 
