@@ -1,4 +1,5 @@
-"""The tables that an evaluation keeps beside lengths.csv: a grid of two sizes, bits by place."""
+"""The tables that an evaluation keeps beside lengths.csv: accuracy by place, a grid of two sizes,
+bits by place."""
 
 import math
 from pathlib import Path
@@ -7,13 +8,36 @@ from statistics import fmean
 import pytest
 from command_line import TINY, rows, run
 
-from posenc.results.details import BITS, GRID
+from posenc.results.details import BITS, GRID, PLACES
 from posenc.results.records import COLUMNS
 
 
 def folder_of(outputs: Path) -> Path:
     (found,) = outputs.glob("*/*/seed*")
     return found
+
+
+def test_accuracy_by_place_averages_to_token_accuracy(tmp_path: Path) -> None:
+    setup = ("task=copy", "task.symbols=2", "positions=random", "positions.draws=2",
+             "length.test=100", "eval.lengths=[5,100]")  # fmt: skip
+    ended = run(*TINY, *setup, "model=decoder", f"outputs={tmp_path}")
+    assert ended.code == 0, ended.err
+    folder = folder_of(tmp_path)
+    places = rows(folder / "places.csv")
+    assert tuple(places[0]) == PLACES
+    for row in rows(folder / "lengths.csv"):
+        own = [place for place in places if place["length"] == row["length"]]
+        starts = range(0, int(row["length"]), 2)  # 100 places are more than 64 stretches of one
+        assert [int(place["place"]) for place in own] == list(starts)
+        assert [int(place["last"]) for place in own] == [
+            min(first + 1, int(row["length"]) - 1) for first in starts
+        ]
+        tokens = [int(place["tokens"]) for place in own]
+        assert sum(tokens) == 2 * 16 * int(row["length"])
+        right = [float(place["token_accuracy"]) for place in own]
+        assert len(set(right)) > 1
+        mean = sum(map(math.prod, zip(right, tokens, strict=True))) / sum(tokens)
+        assert mean == pytest.approx(float(row["token_accuracy"]))
 
 
 def test_bits_by_place_average_to_the_loss(tmp_path: Path) -> None:
@@ -32,10 +56,9 @@ def test_bits_by_place_average_to_the_loss(tmp_path: Path) -> None:
     assert "21 to 23" in ended.out
 
 
-def test_other_tasks_have_no_bits(tmp_path: Path) -> None:
+def test_answers_of_one_token_have_rows_and_nothing_else(tmp_path: Path) -> None:
     assert run("task=parity", f"outputs={tmp_path}", *TINY).code == 0
-    assert not list(folder_of(tmp_path).glob("*bits*"))
-    assert not list(folder_of(tmp_path).glob("*grid*"))
+    assert {path.name for path in folder_of(tmp_path).glob("*.csv")} == {"lengths.csv"}
 
 
 def test_a_grid_has_every_length_with_every_second_size(tmp_path: Path) -> None:

@@ -107,3 +107,16 @@ def test_metrics_look_at_what_is_judged_and_the_loss_at_what_is_scored():
     assert (scores["exact"], scores["token_accuracy"]) == (1.0, 1.0)
     assert scores["loss"] == pytest.approx(answer_loss(logits, ANSWER, SCORED).item())
     assert measured((logits, ANSWER, SCORED))["exact"] == pytest.approx(1 / 4)
+
+
+def test_places_count_from_the_start_of_answers_whatever_their_size():
+    metrics = AnswerMetrics()
+    said = ANSWER.clone()
+    said[1, 1] = 0
+    metrics.update(saying(said), ANSWER, SCORED)
+    metrics.update(saying(ANSWER[:, :1]), ANSWER[:, :1])
+    assert metrics.tokens.tolist() == [8, 3, 1]
+    assert metrics.correct.tolist() == [8, 2, 1]
+    metrics.reset()
+    metrics.update(saying(ANSWER[:, :1]), ANSWER[:, :1])
+    assert metrics.tokens.tolist() == [4]

@@ -25,13 +25,19 @@ PIECE = 64
 
 @dataclass(frozen=True)
 class LengthScore:
-    """Exact match, token accuracy and loss (nats a token) over `n` problems of one length."""
+    """Exact match, token accuracy and loss (nats a token) over `n` problems of one length.
+
+    `tokens` counts the judged tokens at each place of their answers, and `correct` the right ones,
+    over all draws of the ids.
+    """
 
     length: int
     n: int
     exact: float
     token_accuracy: float
     loss: float
+    tokens: tuple[int, ...]
+    correct: tuple[int, ...]
 
 
 def by_length(
@@ -98,8 +104,13 @@ def _at(
     scores = {name: value.item() for name, value in metrics.compute().items()}
     if not math.isfinite(scores["loss"]):
         raise FloatingPointError(f"the loss is {scores['loss']} at length {length}")
-    asked_in_all = int(metrics.answers) // positions.draws
-    return LengthScore(length=length, n=asked_in_all, **scores)
+    return LengthScore(
+        length=length,
+        n=int(metrics.answers) // positions.draws,
+        **scores,
+        tokens=tuple(metrics.tokens.tolist()),
+        correct=tuple(metrics.correct.tolist()),
+    )
 
 
 def _answered(

@@ -2,7 +2,7 @@
 
 import torch
 from torch import Tensor
-from torch.nn.functional import cross_entropy
+from torch.nn.functional import cross_entropy, pad
 from torchmetrics import Metric
 
 UNSCORED = -100
@@ -20,6 +20,8 @@ def answer_loss(
 class AnswerMetrics(Metric):
     """Exact match over answers, accuracy over their judged tokens, loss over their scored ones.
 
+    `tokens` counts the judged tokens at each place of an answer, and `correct` the right ones.
+
     Under teacher forcing (a decoder) token accuracy sees the right answer so far; exact match does
     not depend on that, since the first wrong token decides it.
     """
@@ -34,8 +36,10 @@ class AnswerMetrics(Metric):
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("answers", "exact", "tokens", "correct", "asked"):
+        for name in ("answers", "exact", "asked"):
             self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
+        for name in ("tokens", "correct"):
+            self.add_state(name, torch.zeros(1, dtype=torch.int64), dist_reduce_fx="sum")
         self.add_state("loss", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
     def update(
@@ -53,8 +57,8 @@ class AnswerMetrics(Metric):
             judged = scored
         self.answers += len(answer)
         self.exact += (right | ~judged).all(dim=1).sum()
-        self.tokens += judged.sum()
-        self.correct += (right & judged).sum()
+        self.tokens = _added(self.tokens, judged.sum(dim=0))
+        self.correct = _added(self.correct, (right & judged).sum(dim=0))
         self.asked += scored.sum()
         self.loss += answer_loss(logits.float(), answer, scored, reduction="sum")
 
@@ -62,6 +66,12 @@ class AnswerMetrics(Metric):
         """Scalars `exact`, `token_accuracy` and `loss`."""
         return {
             "exact": self.exact.double() / self.answers,  # float32 would put 0.9 below 0.9
-            "token_accuracy": self.correct.double() / self.tokens,
+            "token_accuracy": self.correct.sum().double() / self.tokens.sum(),
             "loss": self.loss / self.asked,
         }
+
+
+def _added(counts: Tensor, more: Tensor) -> Tensor:
+    """The sum of counts by place; where one has fewer places, it counts nothing there."""
+    places = max(len(counts), len(more))
+    return pad(counts, (0, places - len(counts))) + pad(more, (0, places - len(more)))

@@ -1,5 +1,7 @@
 """What a run answers at each length: computed once, kept in its folder, read back after that."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +17,9 @@ from posenc.tasks.base import Task
 from posenc.training.overlap import seen_in_training
 
 Row = dict[str, Any]
+
+STRETCHES = 64
+"""Stretches of places that are told apart; in longer answers each holds several places."""
 
 
 def evaluate(
@@ -40,13 +45,36 @@ def score(config: Config, experiment: Experiment, folder: RunFolder, name: str) 
     scores = by_length(experiment.net, experiment.tested, experiment.positions, lengths, **asked)
     run = {**identity(asdict(config)), "fingerprint": folder.fingerprint}
     rows = [_row(config, experiment, experiment.tested, found) | run for found in scores]
-    for kind, table in (("grid", _grid), ("bits", _bits)):
-        if details := [row | run for row in table(config, experiment, asked)]:
-            write_details(folder, kind, name, details)
+    details = {
+        "places": _places(config, experiment, scores),
+        "grid": _grid(config, experiment, asked),
+        "bits": _bits(config, experiment, asked),
+    }
+    for kind, table in details.items():
+        if table:
+            write_details(folder, kind, name, [row | run for row in table])
     count = config.trainer.max_steps * config.trainer.accumulate_grad_batches
     seen = seen_in_training(batches(config, experiment), count, lengths=lengths, **asked)
     folder.write_evaluation(name, asdict(config), seen)
     folder.write_rows(name, rows)
+    return rows
+
+
+def _places(config: Config, experiment: Experiment, scores: Sequence[LengthScore]) -> list[Row]:
+    """Every stretch of places of the answers at every length, where answers have several tokens."""
+    if all(sum(found.tokens) == found.n * experiment.positions.draws for found in scores):
+        return []
+    stretch = math.ceil(max(len(found.tokens) for found in scores) / STRETCHES)
+    common = {"train_max": config.length.train, "eval_seed": config.eval.seed}
+    rows = []
+    for found in scores:
+        for first in range(0, len(found.tokens), stretch):
+            here = slice(first, first + stretch)
+            if tokens := sum(found.tokens[here]):
+                last = min(first + stretch, len(found.tokens)) - 1
+                accuracy = sum(found.correct[here]) / tokens
+                where = {"length": found.length, "place": first, "last": last}
+                rows.append({**common, **where, "tokens": tokens, "token_accuracy": accuracy})
     return rows
 
 
@@ -85,7 +113,11 @@ def _row(config: Config, experiment: Experiment, task: Task, found: LengthScore)
     return {
         "train_max": config.length.train,
         "in_range": found.length in experiment.trained,
-        **asdict(found),
+        "length": found.length,
+        "n": found.n,
+        "exact": found.exact,
+        "token_accuracy": found.token_accuracy,
+        "loss": found.loss,
         "chance": chance.exact,
         "token_chance": chance.token,
         "positions_at_eval": _at_eval(config),

@@ -1,7 +1,9 @@
 """What an evaluation may keep beside its lengths.csv: tables that only some tasks have.
 
-grid.csv has the columns of lengths.csv, and `second` for the other size of the problems. bits.csv
-has bits a token at every place of the longest problems, and those that the best predictor needs.
+places.csv has the token accuracy at each place of the answers, or over a stretch from `place` to
+`last`, counted from 0, and the number of `tokens` that it rests on. grid.csv has the columns of
+lengths.csv, and `second` for the other size of the problems. bits.csv has bits a token at every
+place of the longest problems, and those that the best predictor needs.
 """
 
 import csv
@@ -16,9 +18,11 @@ from rich.table import Table
 
 from posenc.results.records import COLUMNS, RunFolder, csv_text
 
+ASKED = COLUMNS[: COLUMNS.index("length") + 1]
+PLACES = (*ASKED, "place", "last", "tokens", "token_accuracy", "eval_seed")
 GRID = (*COLUMNS, "second")
-BITS = (*COLUMNS[: COLUMNS.index("length") + 1], "place", "n", "bits", "best", "eval_seed")
-KINDS = {"grid": GRID, "bits": BITS}
+BITS = (*ASKED, "place", "n", "bits", "best", "eval_seed")
+KINDS = {"places": PLACES, "grid": GRID, "bits": BITS}
 """Kind of table -> its columns."""
 MEASURED = ("bits", "best")
 
