@@ -161,17 +161,19 @@ def inline(rows: pl.DataFrame | list[dict[str, Any]]) -> dict[str, Any]:
 
 def styled(chart: Chart) -> Chart:
     """The same in the colours and letters that all charts here have."""
-    return (
-        chart.configure(font="DejaVu Sans", background="white")
-        .configure_view(stroke=None)
-        .configure_axis(
+    return chart.configure(
+        font="DejaVu Sans",
+        background="white",
+        aria=False,  # words for every single mark would double an SVG
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
             labelColor=GREY,
             titleColor=GREY,
             titleFontWeight="normal",
             domain=False,
             tickSize=0,
             gridColor=PALE,
-        )
-        .configure_text(color=GREY, fontSize=9, align="left")
-        .configure_title(anchor="start", fontSize=13, subtitleColor=GREY)
+        ),
+        text=alt.MarkConfig(color=GREY, fontSize=9, align="left"),
+        title=alt.TitleConfig(anchor="start", fontSize=13, subtitleColor=GREY),
     )
