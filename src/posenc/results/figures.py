@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from posenc.results.charts import GREY, styled
-from posenc.results.curves import datasets, ranking
+from posenc.results.curves import CLEAR, datasets, ranking
 from posenc.results.labels import MASK_TELLS_ORDER
 from posenc.results.panels import Panel
 
@@ -26,10 +26,8 @@ FADED = 0.08
 NAMES = {"exact": "exact match", "token_accuracy": "token accuracy", "loss": "loss, nats a token"}
 GUESSED = ("exact", "token_accuracy")
 """Metrics of which chance is known."""
-CAPTION = (
-    "Line: mean over fitted seeds, dotted over seeds that are not fitted. Dot: one seed.",
-    "Band, where there are few encodings: 95 % interval for the mean over seeds.",
-)
+CAPTION = "Line: mean over fitted seeds, dotted over seeds that are not fitted. Dot: one seed."
+BANDS = "Band, where there are few encodings: 95 % interval for the mean over seeds."
 WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
 """What an axis says at a length."""
 ALONE = "isolated == null || isolated == datum.label"
@@ -65,9 +63,10 @@ def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
     trained range is shaded and chance is dashed.
     """
     labels = ranking(panels)
+    bands = any(len(panel.contenders) <= CLEAR for panel in panels)
     drawn = layers("exact", labels)
     caption = alt.TitleParams(
-        list(CAPTION),
+        [CAPTION, BANDS] if bands else [CAPTION],
         orient="bottom",
         anchor="start",
         fontSize=11,
