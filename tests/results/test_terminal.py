@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from posenc.results.terminal import print_run
+from posenc.results.terminal import markdown, print_run
 
 CURVE = {5: 1.0, 20: 0.98, 25: 0.9, 40: 0.5}
 
@@ -126,7 +126,9 @@ def test_paths_and_commands_can_be_copied(shown: Callable[..., str], tmp_path: P
     assert f"run folder  {folder}" in shown(folder=folder).splitlines()
     assert "tensorboard" not in shown(folder=folder), "there is nothing to look at"
     (folder / "events.out.tfevents.1").touch()
-    assert "look at it  tensorboard --logdir 'out puts'" in shown(folder=folder).splitlines()
+    lines = [line.strip() for line in shown(folder=folder).splitlines()]
+    assert "look at it  tensorboard --logdir 'out puts'" in lines
+    assert "http://localhost:6006/?smoothing=0&runColorGroup=regex:(.*)/seed" in lines
 
 
 @pytest.mark.parametrize("width", [20, 50])
@@ -145,3 +147,21 @@ def test_test_prompts_that_training_had_met_are_counted(shown: Callable[..., str
     text = shown(seen={5: 1.0, 20: 0.004, 60: 0.5})
     assert "Training had already met 100% of the prompts of length 5." in text
     assert "already met" not in shown(seen={5: 0.0})
+
+
+def test_markdown_says_what_the_terminal_says(
+    shown: Callable[..., str], planted: Callable[..., Any]
+) -> None:
+    columns = {"token_accuracy": 0.95, "model": "decoder"}
+    printed, written = shown(**columns), markdown(planted(CURVE, **columns))
+    table, findings = (part for part in written.split("\n\n") if part.startswith("|"))
+    head, rule, *rows = ([cell.strip() for cell in line[1:-1].split("|")] for line in
+                         table.splitlines())  # fmt: skip
+    assert head[-2:] == ["token accuracy, teacher-forced", "token chance"]
+    assert rule == ["---:", "---", *["---:"] * 5]
+    assert rows == [cells(printed, length) for length in CURVE]
+    words = " ".join(printed.split())
+    for line in findings.splitlines()[2:]:
+        assert " ".join(line.replace("|", " ").split()) in words
+    assert written.startswith("**who_bit_whom  decoder, rope, seed ")
+    assert "One seed is not a result" in written

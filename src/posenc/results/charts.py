@@ -17,8 +17,10 @@ GREY = "#6b7280"
 PALE = "#e5e7eb"
 MATRIX = 240
 """Points that a matrix takes along its longer side, where its labels allow."""
-LEGIBLE = 13
+LEGIBLE = 14
 """Points that a cell needs for a word beside it."""
+WORDS = 12
+"""Points of such words, which are read in a small picture, too."""
 
 
 def heat_map(
@@ -51,8 +53,8 @@ def heat_map(
     ]
     shape = next(iter(panels.values()))
     height, width = len(shape), len(shape[0])
-    smallest = 1 if row_labels is None and column_labels is None else LEGIBLE
-    step = alt.Step(max(smallest, min(MATRIX // max(height, width), 18)))
+    fitting = min(MATRIX // max(height, width), 18)
+    step = alt.Step(LEGIBLE if row_labels or column_labels else max(1, fitting))
     legend = alt.Legend(gradientLength=120)
     scale = alt.Scale(scheme="blues")
     if signed:
@@ -150,7 +152,8 @@ def _cells(count: int, name: str, labels: Sequence[str] | None, step: int) -> di
     axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr=f"datum.value * {step}")
     if labels is not None:
         # Words repeat within a sentence, so cells keep their numbers and only show the words.
-        axis = alt.Axis(labelExpr=f"{json.dumps(list(labels))}[datum.value]", labelOverlap=False)
+        said = f"{json.dumps(list(labels))}[datum.value]"
+        axis = alt.Axis(labelExpr=said, labelOverlap=False, labelFontSize=WORDS)
     return {"title": name, "axis": axis, "scale": alt.Scale(domain=list(range(count)))}
 
 

@@ -18,6 +18,9 @@ Row = Mapping[str, Any]
 WIDEST = 200
 """More columns than any table takes."""
 
+ADDRESS = "http://localhost:6006/?smoothing=0&runColorGroup=regex:(.*)/seed"
+"""TensorBoard with its curves unbent, and one colour for the seeds of a setup."""
+
 FEW = 3
 """A score that rests on fewer lengths beyond the trained ones says so."""
 
@@ -36,7 +39,7 @@ def print_run(
     """
     console = console or Console(highlight=False)
     rows = sorted(rows, key=lambda row: row["length"])
-    many_tokens = any(row["token_accuracy"] != row["exact"] for row in rows)
+    many_tokens = _many_tokens(rows)
     console.print()
     table = _table(rows, many_tokens)
     table.width = console.measure(table, options=console.options.update(width=WIDEST)).maximum
@@ -52,7 +55,31 @@ def print_run(
         return
     command = f"tensorboard --logdir {shlex.quote(str(_from_here(outputs)))}"
     console.print(Text(f"look at it  {command}"), soft_wrap=True)
-    console.print(Text("            (set Smoothing to 0 there: it bends curves)", style="dim"))
+    console.print(Text(f"            {ADDRESS}"), soft_wrap=True)
+    console.print(Text("            (curves unbent, seeds of a setup in one colour)", style="dim"))
+
+
+def markdown(rows: Sequence[Row]) -> str:
+    """What is printed of the rows of one lengths.csv, in Markdown."""
+    rows = sorted(rows, key=lambda row: row["length"])
+    many_tokens = _many_tokens(rows)
+    table, findings = _table(rows, many_tokens), _findings(rows, many_tokens)
+    parts = [f"**{table.title}**", _markdown(table), _markdown(findings), *_warnings(rows)]
+    return "\n\n".join(parts)
+
+
+def _many_tokens(rows: Sequence[Row]) -> bool:
+    return any(row["token_accuracy"] != row["exact"] for row in rows)
+
+
+def _markdown(table: Table) -> str:
+    columns = table.columns
+    lines = [
+        [str(column.header).replace("\n", " ") for column in columns],
+        ["---:" if column.justify == "right" else "---" for column in columns],
+        *zip(*(map(str, column.cells) for column in columns), strict=True),
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _from_here(path: Path) -> Path:
