@@ -5,6 +5,7 @@ over lengths or places, and what the run came to, when it is over.
 """
 
 import csv
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,9 @@ from posenc.results.records import RunFolder, csv_text
 
 Settings = Mapping[str, Any]
 Figures = Mapping[str, float]
+
+STEPS = ("train", "optimizer", "eval")
+"""What stands over steps begins with one of these and a slash."""
 
 CURVES = {
     "length_generalization": ("length", ("exact", "token_accuracy", "loss", "chance")),
@@ -89,8 +93,9 @@ class TableLog(RunLog):
     """metrics.csv in the run folder: a line for each figure, with its step, length or place.
 
     Lightning's CSVLogger deletes what is there when a run is resumed, and rewrites its file in
-    place whenever a column is added. Here lines are only added, at checkpoints and at the end. A
-    resumed run drops those after `resumed_at`, which it logs again; None keeps all.
+    place whenever a column is added. Here lines are only added, at checkpoints and at the end. What
+    a run that is taken up again will log again is dropped: steps after `resumed_at`, which is None
+    where training is over, and all that does not stand over steps.
     """
 
     COLUMNS = ("metric", "step", "value")
@@ -99,17 +104,26 @@ class TableLog(RunLog):
         super().__init__()
         self._path = folder.path / "metrics.csv"
         self._new: list[dict[str, Any]] = []
-        kept = self._rows(until=resumed_at) if self._path.exists() else []
-        folder.write(self._path.name, csv_text(self.COLUMNS, kept))
+        last = math.inf if resumed_at is None else resumed_at
+        self.kept = [
+            row
+            for row in (self._rows() if self._path.exists() else [])
+            if row["metric"].startswith(STEPS) and row["step"] <= last
+        ]
+        """The lines that were there before."""
+        folder.write(self._path.name, csv_text(self.COLUMNS, self.kept))
 
-    def _rows(self, *, until: int | None) -> list[dict[str, str]]:
+    def _rows(self) -> list[dict[str, Any]]:
         *lines, _ = self._path.read_text(encoding="utf-8").split("\n")  # the last one may be torn
         rows = csv.DictReader(lines)
         try:
-            return [row for row in rows if until is None or int(row["step"]) <= until]
+            return [
+                {"metric": row["metric"], "step": int(row["step"]), "value": float(row["value"])}
+                for row in rows
+            ]
         except (KeyError, TypeError, ValueError):
             raise ConfigError(
-                f"{self._path}, line {rows.line_num}: has no step; mend or delete the file"
+                f"{self._path}, line {rows.line_num}: no metric, step and value; mend or delete it"
             ) from None
 
     @property

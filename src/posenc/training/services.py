@@ -7,6 +7,9 @@ is trained afresh (`overwrite=true`) has a new one.
 import fcntl
 import logging
 import os
+import shutil
+from itertools import groupby
+from operator import itemgetter
 from secrets import token_hex
 from typing import Any
 
@@ -14,14 +17,31 @@ from pytorch_lightning.loggers import MLFlowLogger, WandbLogger
 
 from posenc.errors import ConfigError
 from posenc.results.records import RunFolder
-from posenc.training.runlog import CURVES, Figures, RunLog, Settings
-
-STEPS = ("train", "optimizer", "eval")
-"""What stands over steps begins with one of these."""
+from posenc.training.runlog import CURVES, STEPS, Figures, RunLog, Settings, TableLog
 
 
 class WandbLog(RunLog, WandbLogger):
-    """A run of Weights & Biases, where no step can go back: every curve names its own axis."""
+    """A run of Weights & Biases, where no step can go back: every curve names its own axis.
+
+    A `table` keeps what an offline run was given: its file cannot be added to, and lacks the last
+    minutes of a process that was killed.
+    """
+
+    def __init__(self, run: Any, table: TableLog | None) -> None:
+        super().__init__(experiment=run)
+        self._table = table
+        if table is not None:
+            for step, rows in groupby(table.kept, itemgetter("step")):
+                super().log_metrics({row["metric"]: row["value"] for row in rows}, step)
+
+    def log_metrics(self, metrics: Figures, step: int | None = None) -> None:
+        super().log_metrics(metrics, step)
+        if self._table is not None:
+            self._table.log_metrics(metrics, step)
+
+    def save(self) -> None:
+        if self._table is not None:
+            self._table.save()
 
     def log_along(self, axis: str, place: int, figures: Figures) -> None:
         self.experiment.log({axis: place, **figures})
@@ -32,18 +52,23 @@ class WandbLog(RunLog, WandbLogger):
 
     def close(self, ended: str) -> None:
         """Without this the next run of the process would go on in it."""
+        self.save()
         self.experiment.finish(exit_code=0 if ended == "finished" else 1)
 
 
 def wandb_log(
     choice: Settings, folder: RunFolder, resumed_at: int | None, settings: Settings
 ) -> WandbLog:
-    """Begins a run, or takes it up again; in the run folder where that is offline."""
-    if choice["offline"]:
+    """Begins a run, or takes it up again: an offline one as a whole, in place of what was there."""
+    offline = choice["offline"]
+    if offline:
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")  # which is a matter of the net
     import wandb
 
+    table = TableLog(folder, resumed_at=resumed_at) if offline else None
     own = _known_as(folder, "wandb") or f"{folder.path.name}-{token_hex(4)}"
+    for earlier in (folder.path / "wandb").glob(f"offline-run-*-{own}") if offline else ():
+        shutil.rmtree(earlier)
     try:
         run = wandb.init(
             id=own,
@@ -51,9 +76,9 @@ def wandb_log(
             name=_name(folder),
             dir=folder.path,
             config=dict(settings),
-            mode="offline" if choice["offline"] else "online",
+            mode="offline" if offline else "online",
             resume="allow",
-            settings=wandb.Settings(silent=choice["offline"], console="off"),
+            settings=wandb.Settings(silent=offline, console="off"),
         )
     except wandb.Error as error:
         raise ConfigError(f"logger=wandb: {_first_line(error)}") from None
@@ -62,7 +87,7 @@ def wandb_log(
         run.define_metric(f"{prefix}/*", step_metric="trainer/global_step")  # Lightning logs it
     for prefix, (axis, _) in CURVES.items():
         run.define_metric(f"{prefix}/*", step_metric=axis)
-    return WandbLog(experiment=run)
+    return WandbLog(run, table)
 
 
 class MlflowLog(RunLog, MLFlowLogger):
