@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 from posenc.results import inference
+from posenc.results.comparing import LEVEL
 from posenc.results.document import Section
 from posenc.results.panels import Contender, Panel, Run
 from posenc.results.tables import rank_table
@@ -58,8 +59,10 @@ def _section(
     if p is None:
         sentences.append("Too few encodings for Friedman's test.")
     else:
-        verdict = "the ranks differ" if p <= 0.05 else "no difference between the ranks is shown"
-        sentences.append(f"Friedman's test over these tasks: p = {p:.2g}, {verdict}.")
+        verdict = "the ranks differ" if p <= LEVEL else "no difference between the ranks is shown"
+        least = math.factorial(len(ranked)) ** (1 - len(tasks))
+        told = f"; the least p of so few is {least:.2g}" if least > LEVEL else ""
+        sentences.append(f"Friedman's test over these tasks: p = {p:.2g}, {verdict}{told}.")
     if others:
         sentences.append(f"Not ranked, as some task lacks them: {', '.join(others)}.")
     return Section(f"Across tasks, {model}", sentences, [rank_table(rows)])

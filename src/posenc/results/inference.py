@@ -23,6 +23,8 @@ BLOCKS = 16
 ARRANGEMENTS = 20_000
 """As many are enumerated; of more, SHUFFLES are drawn."""
 SHUFFLES = 9_999
+LEAST = 1 / (SHUFFLES + 1)
+"""The smallest p that drawn shuffles can give."""
 ROUNDING = 1e-12
 """Sums that differ by less are ties: the rest of an addition in another order."""
 

@@ -21,5 +21,5 @@ def mask_tells_order(model: str, encoding: str) -> bool:
 
 
 def signed(value: float) -> str:
-    """A difference to two decimals, with a sign that is as wide as a plus; nothing is -0.00."""
-    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+    """A difference to three decimals, with a sign that is as wide as a plus; nothing is -0.000."""
+    return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")

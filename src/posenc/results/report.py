@@ -1,5 +1,6 @@
 """From what was found to a document, and from a document to Markdown."""
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -10,9 +11,9 @@ from posenc.errors import ConfigError, one_of
 from posenc.results import statistics
 from posenc.results.across import across
 from posenc.results.comparable import remarks
-from posenc.results.comparing import ALL, ENOUGH, GATED, LEVEL, MARGIN
+from posenc.results.comparing import ALL, ENOUGH, GATED, LEVEL, MARGIN, against
 from posenc.results.document import Cell, Document, Section, Table
-from posenc.results.panels import Panel, panels
+from posenc.results.panels import Contender, Panel, panels
 from posenc.results.reading import Found
 from posenc.results.tables import (
     comparison_table,
@@ -21,7 +22,7 @@ from posenc.results.tables import (
     runs_table,
     skipped_table,
 )
-from posenc.results.verdict import verdict
+from posenc.results.verdict import judged, verdict
 
 BASELINE = "sinusoidal"
 """What encodings are compared with unless told otherwise: the first that Transformers had."""
@@ -33,22 +34,26 @@ READING = [
     "averaged over all lengths beyond the trained ones, linear between tested ones. Holds to: the "
     f"longest tested length up to which it never falls below {statistics.HOLDS}, the median over "
     "runs. Chance: a guess that is blind to order.",
-    "The 95 % interval is for the mean over further seeds and assumes only that scores lie between "
-    "0 and 1 (Gaffke's bound, proved where seeds either succeed or fail and without a known "
+    "The 95 % interval is for the mean over further seeds (where only fitted runs count, over "
+    "further fitted ones) and assumes only that seeds are independent and scores lie between 0 and "
+    "1 (Gaffke's bound, proved where seeds either succeed or fail and without a known "
     "counterexample elsewhere). With few seeds it is wide, and has to be: if only every second "
     "seed solved a task, five in a row would still do so once in 32 times, so that five solved "
     "seeds leave everything from 0.48 to 1 open, three from 0.29, ten from 0.69.",
-    "Comparisons pair runs of one seed, which share data and initial weights of the trunk. The "
-    "90 % interval of the difference is the inversion of the sign-flip test (exact if differences "
-    f"are symmetric about their centre) and takes {ENOUGH} shared seeds. Equivalent: this interval "
-    f"lies within ±{MARGIN}. Better or worse: it lies on one side of 0, and encodings do differ at "
-    f"this task, p at most {LEVEL} when they are shuffled within seeds. These words are about one "
-    "pair each: of many pairs that are in truth equal, up to one in ten may be called better or "
-    "worse. p: two-sided sign-flip test; least p: the smallest that so many seeds allow; Holm: p "
-    "corrected for all comparisons of one table, which is what to go by for all of them together. "
-    "Beats it: probability that a run of the one scores above a run of the other.",
+    "Comparisons pair runs of one seed, which share data and initial weights of the trunk. p is "
+    "that of the two-sided sign-flip test, least p the smallest that so many seeds allow, Holm the "
+    "p corrected: for all comparisons of the table with a baseline that was chosen beforehand, for "
+    "all pairs of encodings with the best, which the data chose. Better or worse: Holm is at most "
+    f"{LEVEL}, so that in 95 of 100 tables all these words are right. Above or below: at every "
+    "seed, too few for Holm to be so small. The 90 % interval is the inversion of the test "
+    f"and takes {ENOUGH} seeds; equivalent: it lies within ±{MARGIN}. Test and interval are about "
+    "the centre of differences that scatter alike to both sides; if one seed in ten fails now and "
+    "then, five seeds will often not show it, and equivalent still be said. Beats it: probability "
+    "that a run of the one scores above a run of the other.",
+    "That encodings differ at all: the scores of each seed are shuffled among the encodings, and p "
+    "is the share of shuffles in which their means vary as much.",
     "Mean ranks: 1 is the best; scores that agree to two decimals share a rank. Their interval is "
-    "a bootstrap over seeds, with the tasks taken as given.",
+    "a bootstrap over seeds, with the tasks taken as given; with few seeds it is too narrow.",
 ]
 
 
@@ -76,15 +81,32 @@ def document(found: Found, baseline: str | None = None) -> Document:
 
 def _section(panel: Panel, found: Found, baseline: str) -> Section:
     own = panel.named(baseline)
-    rival = own or panel.contenders[0]
-    tables = [results_table(panel, remarks(panel, found.variants))]
-    if len(panel.contenders) > 1:
-        tables.append(comparison_table(panel, rival, GATED))
-        if any(len(each.fitted) < len(each.runs) for each in panel.contenders):
-            tables.append(comparison_table(panel, rival, ALL))
+    tables = [results_table(panel, remarks(panel, found.variants)), *_comparisons(panel, own)]
     if any(each.parameters is not None for each in panel.contenders):
-        tables.append(cost_table(panel, rival))
+        tables.append(cost_table(panel, own or panel.contenders[0]))
     return Section(panel.title, verdict(panel, own), tables, panel)
+
+
+def _comparisons(panel: Panel, baseline: Contender | None) -> list[Table]:
+    """Against the best, against the baseline, and the latter once more over every run."""
+    tables = []
+    found = judged(panel)
+    if found is not None and found.others:
+        pairs = math.comb(len(found.others) + 1, 2)
+        title = f"Against the best, {found.best.label}"
+        tables.append(comparison_table(title, found.others, GATED, pairs=pairs))
+    rest = [contender for contender in panel.contenders if contender is not baseline]
+    if baseline is None or not rest:
+        return tables
+    views = [GATED] if found is not None and baseline is not found.best else []
+    if any(len(each.fitted) < len(each.runs) for each in panel.contenders):
+        views.append(ALL)
+    for view in views:
+        versus = against(baseline, rest, view)
+        pairs = sum(each.p is not None for each in versus)
+        title = f"Against {baseline.label}, {view.name}"
+        tables.append(comparison_table(title, versus, view, pairs=pairs))
+    return tables
 
 
 def _summary(several: Sequence[Panel], found: Found) -> str:

@@ -5,7 +5,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from posenc.results import inference, statistics
-from posenc.results.comparing import LEVEL, View, against, differing
+from posenc.results.comparing import LEVEL, Versus, View, seeds_to_decide
 from posenc.results.document import Cell, Table
 from posenc.results.labels import MISSING, mask_tells_order, signed
 from posenc.results.panels import Contender, Panel, Run, mean_of
@@ -125,11 +125,8 @@ def _notes(panel: Panel) -> list[str]:
     return notes
 
 
-def comparison_table(panel: Panel, rival: Contender, view: View) -> Table:
-    """Every other contender against one of them over the same seeds."""
-    others = [contender for contender in panel.contenders if contender is not rival]
-    p = differing(panel, view)
-    found = against(rival, others, view, differ=p is not None and p <= LEVEL)
+def comparison_table(title: str, found: Sequence[Versus], view: View, *, pairs: int) -> Table:
+    """Contenders against one of them over the same seeds; p is corrected for so many pairs."""
     rows = []
     for versus in found:
         difference = versus.difference
@@ -142,17 +139,35 @@ def comparison_table(panel: Panel, rival: Contender, view: View) -> Table:
             _p(None if versus.p is None else inference.smallest_p(versus.seeds)),
             _p(versus.holm),
             _number(versus.superiority),
-            Cell(versus.standing if view.scores(versus.contender) else "not fitted"),
+            Cell(_standing(versus, view)),
         ])  # fmt: skip
     return Table(
-        title=f"Against {rival.label}, {view.name}",
+        title=title,
         head=[
             "encoding", "seeds", "difference", f"90{NARROW}% interval", "p", "least p", "Holm",
             "beats it", "standing",
         ],
         rows=rows,
         words=(0, 8),
+        notes=[_holm_note(pairs)] if pairs else [],
     )  # fmt: skip
+
+
+def _holm_note(pairs: int) -> str:
+    needed = f"so {seeds_to_decide(pairs)} seeds or more"
+    return (
+        f"Holm: for {pairs} pair{'' if pairs == 1 else 's'}. Better or worse takes {LEVEL} there, "
+        f"{needed}."
+    )
+
+
+def _standing(versus: Versus, view: View) -> str:
+    """Undecided has a reason, where it is another one than a difference of either sign."""
+    if not view.scores(versus.contender):
+        return "not fitted"
+    if versus.seeds == 0:
+        return "no seed shared"
+    return versus.standing
 
 
 def cost_table(panel: Panel, rival: Contender) -> Table:

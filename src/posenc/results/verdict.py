@@ -1,5 +1,6 @@
 """What the numbers of a panel support, in words, and nothing else."""
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -12,22 +13,30 @@ from posenc.results.comparing import (
     Standing,
     Versus,
     against,
+    against_best,
     differing,
+    seeds_to_decide,
 )
 from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order, signed
 from posenc.results.panels import Contender, Panel
-from posenc.results.tables import mean_exact
 
-STANDINGS: tuple[Standing, ...] = ("better", "equivalent", "worse", "undecided")
+WORDS: dict[Standing, str] = {
+    "better": "better",
+    "equivalent": f"equivalent, within {MARGIN} (90 %)",
+    "worse": "worse",
+    "above": "above it at every seed, too few to call it better",
+    "below": "below it at every seed, too few to call it worse",
+    "undecided": "undecided",
+}
 
 
 class Judged(NamedTuple):
-    """A panel's best contender, and every other one that is fitted against it."""
+    """A panel's best contender, every other one with a score against it, and who scored on too
+    few seeds to be the best while others have enough."""
 
     best: Contender
     others: list[Versus]
-    p: float | None
-    """That encodings do not matter at all."""
+    lucky: list[Contender]
 
 
 def judged(panel: Panel) -> Judged | None:
@@ -35,15 +44,16 @@ def judged(panel: Panel) -> Judged | None:
     scored = [contender for contender in panel.contenders if contender.score is not None]
     if not scored:
         return None
-    p = differing(panel, GATED)
-    return Judged(
-        scored[0], against(scored[0], scored[1:], GATED, differ=p is not None and p <= LEVEL), p
-    )
+    needed = min(ENOUGH, max(len(contender.fitted) for contender in scored))
+    best = next(contender for contender in scored if len(contender.fitted) >= needed)
+    rest = [contender for contender in scored if contender is not best]
+    lucky = [contender for contender in rest if (contender.score or 0) > (best.score or 0)]
+    return Judged(best, against_best(best, rest, GATED), lucky)
 
 
 def verdict(panel: Panel, baseline: Contender | None) -> list[str]:
-    """Sentences: who is best and who equals it, who is worse, what is open, what fails, where
-    each breaks down."""
+    """Sentences: who is best and how the others stand to it, what is open, what fails, and how far
+    each holds."""
     found = judged(panel)
     sentences = []
     if found is None:
@@ -52,10 +62,11 @@ def verdict(panel: Panel, baseline: Contender | None) -> list[str]:
     else:
         sentences += _ranking(found)
         if baseline is not None and baseline is not found.best and baseline.score is not None:
-            sentences += _against_baseline(panel, baseline, found)
+            sentences += _against_baseline(panel, baseline)
+        sentences += _power(panel, found)
         sentences += _near_chance(panel)
     sentences += _unfitted(panel)
-    sentences += _breakdowns(panel)
+    sentences += _held(panel)
     if panel.mask_tells:
         told = [_name(c) for c in panel.contenders if mask_tells_order(panel.model, c.encoding)]
         sentences.append(f"{_list(told)} is not blind here: {MASK_TELLS_ORDER}.")
@@ -64,49 +75,54 @@ def verdict(panel: Panel, baseline: Contender | None) -> list[str]:
 
 def _ranking(found: Judged) -> list[str]:
     best, others = found.best, found.others
-    seeds = len(best.fitted)
-    if seeds == 1 and all(len(versus.contender.fitted) == 1 for versus in others):
-        return [
-            f"One fitted seed each decides nothing; {_name(best)} scores highest, {best.score:.2f}."
-        ]
-    over = _seeds(seeds) if seeds == len(best.runs) else f"{seeds} of {_seeds(len(best.runs))}"
+    over = _over(best)
     if not others:
         told = f"{_name(best)} scores {best.score:.2f} over {over}"
         return [f"{told}, with no other to compare it with."]
+    if len(best.fitted) == 1:
+        return [f"One seed decides nothing; {_name(best)} scores highest, {best.score:.2f}."]
     sentences = [f"{_name(best)} has the highest mean score, {best.score:.2f} over {over}."]
-    groups: tuple[tuple[Standing, str], ...] = (
-        ("equivalent", f"Equivalent to it, within {MARGIN} (90 %)"),
-        ("worse", "Worse"),
-        ("undecided", "Undecided"),
-    )
-    for standing, head in groups:
+    for contender in found.lucky:
+        told = f"{_name(contender)} scores {contender.score:.2f}, but over {_over(contender)}"
+        sentences.append(f"{told}, which fits too seldom to lead.")
+    for standing, words in WORDS.items():
         if told := _those(others, standing):
-            sentences.append(f"{head}: {told}.")
-    return sentences + _power(found)
+            sentences.append(f"{words.capitalize()}: {told}.")
+    return sentences
 
 
-def _power(found: Judged) -> list[str]:
-    """What the number of seeds allows."""
-    shared = max(versus.seeds for versus in found.others)
-    if found.p is None or shared < ENOUGH:
-        return [f"To decide more takes {ENOUGH} seeds that both share; here are {shared}."]
-    told = f"That the encodings differ at all: p = {found.p:.3g}, from shuffling them within seeds"
-    least = inference.smallest_p(shared)
-    if found.p > LEVEL:
-        told += ", so no difference is shown"
-    if least > LEVEL:
-        told += f"; {shared} seeds of a single pair cannot give less than {least:.3g}"
-    return [f"{told}."]
+def _over(contender: Contender) -> str:
+    fitted, runs = len(contender.fitted), len(contender.runs)
+    return _seeds(fitted) if fitted == runs else f"{fitted} fitted of {_seeds(runs)}"
 
 
-def _against_baseline(panel: Panel, baseline: Contender, found: Judged) -> list[str]:
+def _against_baseline(panel: Panel, baseline: Contender) -> list[str]:
     rest = [c for c in panel.contenders if c is not baseline and c.score is not None]
-    differ = found.p is not None and found.p <= LEVEL
-    versus = against(baseline, rest, GATED, differ=differ)
-    if all(each.interval is None for each in versus):
+    versus = against(baseline, rest, GATED)
+    told = [f"{words}: {those}" for each, words in WORDS.items() if (those := _those(versus, each))]
+    if not told or all(each.seeds < 2 for each in versus):
         return []
-    told = [f"{each}: {those}" for each in STANDINGS if (those := _those(versus, each))]
     return [f"Against {_name(baseline)}, {'; '.join(told)}."]
+
+
+def _power(panel: Panel, found: Judged) -> list[str]:
+    """Whether encodings matter at all, and what the number of seeds allows."""
+    if not found.others:
+        return []
+    shared = max(versus.seeds for versus in found.others)
+    pairs = math.comb(len(found.others) + 1, 2)
+    sentences = []
+    if (whole := differing(panel, GATED)) is not None:
+        over = f"{whole.encodings} encodings shuffled within {_seeds(whole.seeds)}"
+        shown = "is shown" if whole.p <= LEVEL else "is not shown"
+        p = f"p = {whole.p:.2g}" if whole.p > inference.LEAST else f"p is at most {inference.LEAST}"
+        sentences.append(f"That they differ at all {shown}: {p}, {over}.")
+    if shared < (needed := seeds_to_decide(pairs)):
+        told = f"{needed} seeds could" if pairs > 1 else f"{needed} seeds that agree would"
+        sentences.append(
+            f"Of {_seeds(shared)} no pair can be called better or worse; {told} decide."
+        )
+    return sentences
 
 
 def _near_chance(panel: Panel) -> list[str]:
@@ -120,7 +136,8 @@ def _near_chance(panel: Panel) -> list[str]:
     if not told:
         return []
     return [
-        f"Beyond the trained lengths not above chance, {chance:.2f}, by {MARGIN}: {_list(told)}."
+        f"Beyond the trained lengths within {MARGIN} of chance, {chance:.2f}, or below it, so that "
+        f"differences between these say nothing of order: {_list(told)}."
     ]
 
 
@@ -156,25 +173,21 @@ def _unfitted(panel: Panel) -> list[str]:
     return sentences
 
 
-def _breakdowns(panel: Panel) -> list[str]:
-    """The first tested length at which the mean of fitted runs is below what holds."""
-    breaks: dict[int | None, list[str]] = {}
+def _held(panel: Panel) -> list[str]:
+    """Up to which length each is right, by the median of its fitted runs."""
+    held: dict[int, list[str]] = {}
     for contender in panel.contenders:
-        if contender.fitted:
-            exact = mean_exact(contender, panel)
-            below = (length for length, x in zip(panel.lengths, exact, strict=True)
-                     if x < statistics.HOLDS)  # fmt: skip
-            breaks.setdefault(next(below, None), []).append(_name(contender))
-    held = breaks.pop(None, [])
-    told = [f"at {length}: {_list(breaks[length])}" for length in sorted(breaks, key=int)]  # type: ignore[arg-type]
-    sentences = []
-    if told:
-        sentences.append(
-            f"Mean exact match first falls below {statistics.HOLDS} {'; '.join(told)}."
-        )
-    if held:
-        sentences.append(f"Up to the longest, {panel.lengths[-1]}, holds: {_list(held)}.")
-    return sentences
+        if contender.holds_to is not None:
+            held.setdefault(contender.holds_to, []).append(_name(contender))
+    if not held:
+        return []
+    longest = panel.lengths[-1]
+    told = [
+        f"{_list(held[length])} to {length or 'no length'}"
+        + (", the longest tested" if length == longest else "")
+        for length in sorted(held, reverse=True)
+    ]
+    return [f"Exact match holds at {statistics.HOLDS} or more: {'; '.join(told)}."]
 
 
 def _name(contender: Contender) -> str:
