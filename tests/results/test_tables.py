@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from posenc.results import inference
-from posenc.results.comparing import ALL, GATED
+from posenc.results.comparing import ALL, GATED, against
 from posenc.results.document import Table
 from posenc.results.panels import Panel, panels
 from posenc.results.reading import Found, Skipped, read
@@ -159,25 +159,19 @@ def test_a_comparison_says_what_it_rests_on(study: Study) -> None:
     panel = study(scores, unfitted={"none": range(6)})
     rival = panel.named("rope")
     assert rival is not None
-    table = comparison_table(panel, rival, GATED)
-    assert table.title == "Against rope, fitted runs"
+    others = [contender for contender in panel.contenders if contender is not rival]
+    table = comparison_table("Against rope", against(rival, others, GATED), GATED, pairs=3)
     assert texts(table) == [
-        ["alibi", "6", "+0.38", "+0.35 to +0.40", "0.0312", "0.0312", "0.0938", "1.00", "better"],
-        ["t5", "6", "−0.01", "−0.03 to +0.00", "1", "0.0312", "1", "0.46", "equivalent"],
-        ["fire", "2", "−0.15", "–", "1", "0.5", "1", "0.21", "undecided"],
+        ["alibi", "6", "+0.383", "+0.350 to +0.400", "0.0312", "0.0312", "0.0938", "1.00", "above"],
+        ["t5", "6", "−0.010", "−0.030 to +0.000", "1", "0.0312", "1", "0.46", "equivalent"],
+        ["fire", "2", "−0.150", "–", "1", "0.5", "1", "0.21", "undecided"],
         ["none", "0", "–", "–", "–", "–", "–", "–", "not fitted"],
     ]
-    everywhere = comparison_table(panel, rival, ALL)
-    assert everywhere.title == "Against rope, every run, fitted or not"
-    assert texts(everywhere)[-1][-1] == "worse"
-
-
-def test_a_standing_of_better_takes_encodings_that_differ(study: Study) -> None:
-    panel = study({"rope": [0.1] * 5, "t5": [0.9] * 5})
-    table = comparison_table(panel, panel.contenders[0], GATED)
-    assert texts(table) == [
-        ["rope", "5", "−0.80", "−0.80 to −0.80", "0.0625", "0.0625", "0.0625", "0.00", "undecided"]
+    assert table.notes == [
+        "Holm: for 3 pairs. Better or worse takes 0.05 there, so 7 seeds or more."
     ]
+    everywhere = comparison_table("", against(rival, others, ALL), ALL, pairs=4)
+    assert texts(everywhere)[-1][-1] == "below"
 
 
 def test_steps_are_timed_against_one_contender_on_one_machine(

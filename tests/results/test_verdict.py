@@ -8,7 +8,18 @@ import pytest
 from scipy.stats import binom
 
 from posenc.results import inference
-from posenc.results.comparing import ALL, GATED, LEVEL, MARGIN, Versus, against, differing
+from posenc.results.comparing import (
+    ALL,
+    GATED,
+    LEVEL,
+    MARGIN,
+    Omnibus,
+    Versus,
+    View,
+    against,
+    differing,
+    seeds_to_decide,
+)
 from posenc.results.panels import Panel, panels
 from posenc.results.reading import Found
 from posenc.results.verdict import Judged, judged, verdict
@@ -38,12 +49,12 @@ def standings(versus: list[Versus]) -> dict[str, str]:
     return {each.contender.label: each.standing for each in versus}
 
 
-def beside(panel: Panel, rival: str, **options: Any) -> list[Versus]:
+def beside(panel: Panel, rival: str, view: View = GATED) -> list[Versus]:
     """All others against one, as a table has it."""
     own = panel.named(rival)
     assert own is not None
     others = [contender for contender in panel.contenders if contender is not own]
-    return against(own, others, **{"view": GATED, "differ": True} | options)
+    return against(own, others, view)
 
 
 def sentence(panel: Panel, start: str, baseline: str | None = None) -> str:
@@ -61,11 +72,13 @@ class TestPlantedEffect:
     @pytest.mark.parametrize("stream", range(5))
     @pytest.mark.parametrize("seeds", [5, 10])
     def test_the_better_one_is_found(self, study: Study, seeds: int, stream: int) -> None:
-        found = of(study(drawn(self.MEANS, seeds, stream=stream)))
+        panel = study(drawn(self.MEANS, seeds, stream=stream))
+        found, whole = of(panel), differing(panel, GATED)
+        word = "worse" if seeds == 10 else "below"
         assert found.best.label == "alibi"
-        assert standings(found.others) == {"rope": "worse", "t5": "worse"}
-        assert found.p is not None
-        assert found.p <= LEVEL
+        assert standings(found.others) == {"rope": word, "t5": word}
+        assert whole is not None
+        assert whole.p <= LEVEL
 
     @pytest.mark.parametrize("stream", range(5))
     def test_ten_seeds_suffice_for_all_comparisons_together(
@@ -79,6 +92,7 @@ class TestPlantedEffect:
     def test_five_seeds_do_not(self, study: Study) -> None:
         versus = beside(study(drawn(self.MEANS, 5)), "alibi")
         assert [(each.p, each.holm) for each in versus] == [(1 / 16, 2 / 16)] * 2
+        assert [each.standing for each in versus] == ["below"] * 2
 
     def test_the_two_that_are_the_same_are_equivalent(self, study: Study) -> None:
         panel = study(drawn(self.MEANS, 10))
@@ -92,13 +106,14 @@ class TestPlantedEffect:
                 "t5": [0.6, 0.6, 0.6, 0.6, 0.6],
             }
         )
-        assert verdict(panel, panel.named("rope"))[:4] == [
+        assert verdict(panel, panel.named("rope"))[:5] == [
             "alibi has the highest mean score, 0.90 over 5 seeds.",
-            "Worse: rope (−0.30, −0.30 to −0.29), t5 (−0.30, −0.32 to −0.28).",
-            "That the encodings differ at all: p = 0.0123, from shuffling them within seeds; "
-            "5 seeds of a single pair cannot give less than 0.0625.",
-            "Against rope, better: alibi (+0.30, +0.29 to +0.30); "
-            "equivalent: t5 (+0.00, −0.02 to +0.02).",
+            "Below it at every seed, too few to call it worse: rope (−0.298, −0.300 to −0.290), "
+            "t5 (−0.300, −0.320 to −0.280).",
+            "Against rope, equivalent, within 0.05 (90 %): t5 (−0.002, −0.020 to +0.020); "
+            "above it at every seed, too few to call it better: alibi (+0.298, +0.290 to +0.300).",
+            "That they differ at all is shown: p = 0.012, 3 encodings shuffled within 5 seeds.",
+            "Of 5 seeds no pair can be called better or worse; 7 seeds could decide.",
         ]
 
 
@@ -123,16 +138,32 @@ def test_encodings_that_are_alike_are_not_called_different(
     monkeypatch.setattr(inference, "SHUFFLES", 999)  # ten times as quick, and as exact
     random = np.random.default_rng(0)
     names = [f"e{k}" for k in range(encodings)]
-    calls = {"against the best": 0, "against one of them": 0, "Holm": 0}
+    calls = {"against the best": 0, "against one of them": 0, "Holm": 0, "at all": 0}
     scores = [SHAPES[shape](random, encodings, seeds) for _ in range(STUDIES)]
     for panel in studies([dict(zip(names, own, strict=True)) for own in scores]):
         found = of(panel)
-        differ = found.p is not None and found.p <= LEVEL
-        versus = beside(panel, "e0", differ=differ)
+        versus = beside(panel, "e0")
+        whole = differing(panel, GATED)
+        calls["at all"] += whole is not None and whole.p <= LEVEL
         calls["against the best"] += bool({"better", "worse"} & {*standings(found.others).values()})
         calls["against one of them"] += bool({"better", "worse"} & {*standings(versus).values()})
         calls["Holm"] += any(each.holm is not None and each.holm <= LEVEL for each in versus)
     assert all(count <= MOST for count in calls.values()), calls
+
+
+def test_one_bad_encoding_does_not_open_the_door_to_claims_about_the_others(
+    studies: Studies,
+) -> None:
+    random = np.random.default_rng(0)
+    names = [f"e{k}" for k in range(6)]
+    called = 0
+    scores = [random.uniform(0.5, 1, (6, 10)) for _ in range(STUDIES)]
+    for panel in studies(
+        [dict(zip(names, own, strict=True)) | {"bad": [0.0] * 10} for own in scores]
+    ):
+        others = standings(of(panel).others)
+        called += bool({"better", "worse"} & {others[name] for name in names if name in others})
+    assert called <= MOST
 
 
 @pytest.mark.parametrize("gap", [MARGIN, -MARGIN])
@@ -147,37 +178,47 @@ def test_a_difference_as_large_as_the_margin_is_not_called_equivalent(
 
 def test_a_pair_with_five_seeds_is_never_called_different(study: Study) -> None:
     panel = study({"rope": [0.1] * 5, "t5": [0.9] * 5})
-    assert standings(of(panel).others) == {"rope": "undecided"}
-    assert sentence(panel, "That the encodings differ") == (
-        "That the encodings differ at all: p = 0.0625, from shuffling them within seeds, so no "
-        "difference is shown; 5 seeds of a single pair cannot give less than 0.0625."
+    assert standings(of(panel).others) == {"rope": "below"}
+    assert sentence(panel, "That they differ") == (
+        "That they differ at all is not shown: p = 0.062, 2 encodings shuffled within 5 seeds."
+    )
+    assert sentence(panel, "Of 5") == (
+        "Of 5 seeds no pair can be called better or worse; 6 seeds that agree would decide."
     )
     six = study({"rope": [0.1] * 6, "t5": [0.9] * 6})
     assert standings(of(six).others) == {"rope": "worse"}
-    assert sentence(six, "That") == (
-        "That the encodings differ at all: p = 0.0312, from shuffling them within seeds."
+    assert sentence(six, "That they differ") == (
+        "That they differ at all is shown: p = 0.031, 2 encodings shuffled within 6 seeds."
     )
+    assert sentence(six, "Of 6") == ""
+
+
+@pytest.mark.parametrize(("pairs", "seeds"), [(1, 6), (2, 7), (3, 7), (6, 8), (28, 11)])
+def test_as_many_seeds_as_are_named_do_decide(pairs: int, seeds: int) -> None:
+    assert seeds_to_decide(pairs) == seeds
+    assert pairs * inference.smallest_p(seeds) <= LEVEL < pairs * inference.smallest_p(seeds - 1)
 
 
 def test_ties_are_equivalent_and_stand_by_name(study: Study) -> None:
     own = [0.2, 0.4, 0.6, 0.8, 1.0]
     panel = study({"t5": own, "rope": own, "alibi": own})
     found = of(panel)
-    assert (found.best.label, found.p) == ("alibi", 1.0)
+    assert found.best.label == "alibi"
+    assert differing(panel, GATED) == Omnibus(1.0, 3, 5)
     for versus in found.others:
         assert (versus.difference, versus.interval, versus.p) == (0, (0, 0), 1)
         assert (versus.superiority, versus.standing) == (0.5, "equivalent")
     assert sentence(panel, "Equivalent") == (
-        "Equivalent to it, within 0.05 (90 %): rope (+0.00, +0.00 to +0.00), "
-        "t5 (+0.00, +0.00 to +0.00)."
+        "Equivalent, within 0.05 (90 %): rope (+0.000, +0.000 to +0.000), "
+        "t5 (+0.000, +0.000 to +0.000)."
     )
 
 
 def test_one_seed_each_decides_nothing(study: Study) -> None:
     panel = study({"rope": [0.9], "t5": [0.1], "none": [0.5]}, unfitted={"none": [0]})
     assert verdict(panel, panel.named("t5"))[:2] == [
-        "One fitted seed each decides nothing; rope scores highest, 0.90.",
-        "Beyond the trained lengths not above chance, 0.50, by 0.05: t5.",
+        "One seed decides nothing; rope scores highest, 0.90.",
+        "Of 1 seed no pair can be called better or worse; 6 seeds that agree would decide.",
     ]
     [versus] = of(panel).others
     assert (versus.seeds, versus.difference) == (1, pytest.approx(-0.8))
@@ -187,25 +228,30 @@ def test_one_seed_each_decides_nothing(study: Study) -> None:
 
 def test_few_seeds_decide_nothing_and_say_how_many_would(study: Study) -> None:
     panel = study({"rope": [0.9] * 4, "t5": [0.1] * 4, "fire": [0.1] * 3})
-    assert set(standings(of(panel).others).values()) == {"undecided"}
-    assert sentence(panel, "Undecided") == "Undecided: fire (−0.80), t5 (−0.80)."
-    assert sentence(panel, "To decide") == (
-        "To decide more takes 5 seeds that both share; here are 4."
+    assert set(standings(of(panel).others).values()) == {"below"}
+    assert sentence(panel, "Below") == (
+        "Below it at every seed, too few to call it worse: fire (−0.800), t5 (−0.800)."
     )
-    assert sentence(panel, "Against", baseline="t5") == ""
+    assert sentence(panel, "Of 4") == (
+        "Of 4 seeds no pair can be called better or worse; 7 seeds could decide."
+    )
 
 
-def test_a_best_with_few_seeds_decides_nothing_though_others_have_many(study: Study) -> None:
-    panel = study({"fire": [1.0], "rope": [0.9] * 6, "t5": [0.1] * 6})
-    assert of(panel).p == 1 / 32
-    assert verdict(panel, None)[:3] == [
-        "fire has the highest mean score, 1.00 over 1 seed.",
-        "Undecided: rope (−0.10), t5 (−0.90).",
-        "To decide more takes 5 seeds that both share; here are 1.",
+def test_one_lucky_run_does_not_lead_and_is_named(study: Study) -> None:
+    panel = study({"fire": [1.0] + [0.2] * 5, "rope": [0.9] * 6, "t5": [0.1] * 6},
+                  unfitted={"fire": range(1, 6)})  # fmt: skip
+    assert of(panel).best.label == "rope"
+    assert verdict(panel, None)[:4] == [
+        "rope has the highest mean score, 0.90 over 6 seeds.",
+        "fire scores 1.00, but over 1 fitted of 6 seeds, which fits too seldom to lead.",
+        "Below it at every seed, too few to call it worse: t5 (−0.800, −0.800 to −0.800).",
+        "Undecided: fire (+0.100).",
     ]
-    assert sentence(panel, "Against", baseline="rope") == (
-        "Against rope, worse: t5 (−0.80, −0.80 to −0.80); undecided: fire (+0.10)."
-    )
+
+
+def test_who_beats_the_best_where_both_are_fitted_is_named(study: Study) -> None:
+    scores = {"alibi": [0.8] * 6 + [None] * 6, "rope": [0.9] * 6 + [0.3] * 6}
+    assert sentence(study(scores), "Better") == "Better: rope (+0.100, +0.100 to +0.100)."
 
 
 def test_one_alone_has_nothing_to_be_compared_with(study: Study) -> None:
@@ -228,7 +274,7 @@ def test_contenders_without_a_shared_seed_are_not_compared(study: Study) -> None
     panel = study({"rope": [0.9] * 5 + [None] * 5, "t5": [None] * 5 + [0.1] * 5})
     [versus] = of(panel).others
     assert versus[1:] == (0, None, None, None, None, None, "undecided")
-    assert of(panel).p is None
+    assert differing(panel, GATED) is None
     assert sentence(panel, "Undecided") == "Undecided: t5 (no seed in common)."
 
 
@@ -237,7 +283,9 @@ def test_an_unfitted_run_counts_in_no_mean_and_no_comparison(study: Study) -> No
     panel = study(scores, unfitted={"rope": [3]})
     [versus] = of(panel).others
     assert (versus.seeds, versus.difference) == (5, pytest.approx(-0.1))
-    assert verdict(panel, None)[0] == "rope has the highest mean score, 0.90 over 5 of 6 seeds."
+    assert (
+        verdict(panel, None)[0] == "rope has the highest mean score, 0.90 over 5 fitted of 6 seeds."
+    )
     assert sentence(panel, "Failed to fit") == "Failed to fit: rope in 1 of 6 seeds."
     [everywhere] = beside(panel, "rope", view=ALL)
     assert (everywhere.seeds, everywhere.difference) == (6, pytest.approx(0.05))
@@ -264,7 +312,7 @@ def test_without_a_longer_length_nothing_is_judged(planted: Planted, found: Read
     [panel] = panels(found(planted({5: 1.0, 20: 1.0})))
     assert verdict(panel, None) == [
         "No length beyond the trained ones was tested.",
-        "Up to the longest, 20, holds: rope.",
+        "Exact match holds at 0.9 or more: rope to 20, the longest tested.",
     ]
 
 
@@ -288,16 +336,17 @@ def test_it_says_where_each_breaks_down(planted: Planted, found: Read) -> None:
         *planted(curve(0.5, 0.5, 0.5, 0.5), encoding="none"),
     ]
     [panel] = panels(found(rows))
-    assert sentence(panel, "Mean exact match") == (
-        "Mean exact match first falls below 0.9 at 20: t5; at 25: kerple, rope; at 30: fire."
+    assert sentence(panel, "Exact match") == (
+        "Exact match holds at 0.9 or more: alibi to 30, the longest tested; fire to 25; "
+        "kerple, rope to 20; t5 to 5."
     )
-    assert sentence(panel, "Up to") == "Up to the longest, 30, holds: alibi."
 
 
 def test_what_is_no_better_than_a_guess_is_named(study: Study) -> None:
     panel = study({"rope": [0.54, 0.55], "t5": [0.58, 0.54], "fire": [0.2, 0.1]})
     assert sentence(panel, "Beyond") == (
-        "Beyond the trained lengths not above chance, 0.50, by 0.05: rope, fire."
+        "Beyond the trained lengths within 0.05 of chance, 0.50, or below it, so that differences "
+        "between these say nothing of order: rope, fire."
     )
 
 
@@ -314,13 +363,18 @@ class TestDiffering:
     def test_those_with_too_few_seeds_stand_apart(self, study: Study) -> None:
         scores = {"rope": [0.9] * 6, "t5": [0.1] * 6}
         own = differing(study(scores), GATED)
-        assert own == differing(study(scores | {"fire": [0.5] * 4}), GATED) == 1 / 32
+        assert own == differing(study(scores | {"fire": [0.5] * 4}), GATED) == (1 / 32, 2, 6)
 
     def test_unfitted_runs_count_where_all_do(self, study: Study) -> None:
         scores = {"rope": [0.9] * 6, "t5": [0.1] * 6}
         panel = study(scores, unfitted={"t5": [0, 1]})
         assert differing(panel, GATED) is None
-        assert differing(panel, ALL) == 1 / 32
+        assert differing(panel, ALL) == (1 / 32, 2, 6)
+
+    def test_one_at_other_seeds_does_not_silence_the_rest(self, study: Study) -> None:
+        scores = {"rope": [0.9] * 10 + [None] * 6, "t5": [0.1] * 10 + [None] * 6}
+        whole = differing(study(scores | {"fire": [None] * 8 + [0.5] * 8}), GATED)
+        assert whole == (2**-9, 2, 10)
 
     def test_it_takes_two_contenders_and_shared_seeds(self, study: Study) -> None:
         assert differing(study({"rope": [0.9] * 6}), GATED) is None

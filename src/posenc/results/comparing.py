@@ -70,9 +70,11 @@ def against_best(best: Contender, others: Sequence[Contender], view: View) -> li
     Anyone might have come out on top, so p values are corrected over all pairs.
     """
     pairs = [_versus(one, other, view) for one, other in combinations([best, *others], 2)]
-    corrected = iter(inference.holm([each.p for each in pairs if each.p is not None]))
-    judged = [each if each.p is None else _judged(each, next(corrected)) for each in pairs]
-    return judged[: len(others)]  # those of the best come first
+    corrected = inference.holm([1 if each.p is None else each.p for each in pairs])
+    return [
+        each if each.p is None else _judged(each, holm)
+        for each, holm in zip(pairs[: len(others)], corrected, strict=False)  # the best come first
+    ]
 
 
 def _versus(rival: Contender, other: Contender, view: View) -> Versus:

@@ -11,7 +11,17 @@ from posenc.errors import ConfigError, one_of
 from posenc.results import statistics
 from posenc.results.across import across
 from posenc.results.comparable import remarks
-from posenc.results.comparing import ALL, ENOUGH, GATED, LEVEL, MARGIN, against
+from posenc.results.comparing import (
+    ALL,
+    ENOUGH,
+    GATED,
+    LEVEL,
+    MARGIN,
+    Versus,
+    View,
+    against,
+    against_best,
+)
 from posenc.results.document import Cell, Document, Section, Table
 from posenc.results.panels import Contender, Panel, panels
 from posenc.results.reading import Found
@@ -88,25 +98,38 @@ def _section(panel: Panel, found: Found, baseline: str) -> Section:
 
 
 def _comparisons(panel: Panel, baseline: Contender | None) -> list[Table]:
-    """Against the best, against the baseline, and the latter once more over every run."""
-    tables = []
-    found = judged(panel)
+    """Against the best and against the baseline and, where some run is not fitted, over every run
+    against the baseline or else the best."""
+    found, tables = judged(panel), []
     if found is not None and found.others:
-        pairs = math.comb(len(found.others) + 1, 2)
         title = f"Against the best, {found.best.label}"
-        tables.append(comparison_table(title, found.others, GATED, pairs=pairs))
-    rest = [contender for contender in panel.contenders if contender is not baseline]
-    if baseline is None or not rest:
-        return tables
-    views = [GATED] if found is not None and baseline is not found.best else []
-    if any(len(each.fitted) < len(each.runs) for each in panel.contenders):
-        views.append(ALL)
-    for view in views:
-        versus = against(baseline, rest, view)
-        pairs = sum(each.p is not None for each in versus)
-        title = f"Against {baseline.label}, {view.name}"
-        tables.append(comparison_table(title, versus, view, pairs=pairs))
+        tables.append(comparison_table(title, found.others, GATED, pairs=_pairs(found.others)))
+    if baseline is not None and found is not None and found.best is not baseline:
+        tables.append(_against(panel, baseline, GATED))
+    if len(panel.contenders) > 1 and any(not r.fitted for c in panel.contenders for r in c.runs):
+        if baseline is not None:
+            tables.append(_against(panel, baseline, ALL))
+        else:
+            best = found.best if found is not None else panel.contenders[0]
+            versus = against_best(best, _others(panel, best), ALL)
+            title = f"Against {best.label}, {ALL.name}"
+            tables.append(comparison_table(title, versus, ALL, pairs=_pairs(versus)))
     return tables
+
+
+def _against(panel: Panel, baseline: Contender, view: View) -> Table:
+    versus = against(baseline, _others(panel, baseline), view)
+    pairs = sum(each.p is not None for each in versus)
+    return comparison_table(f"Against {baseline.label}, {view.name}", versus, view, pairs=pairs)
+
+
+def _others(panel: Panel, one: Contender) -> list[Contender]:
+    return [contender for contender in panel.contenders if contender is not one]
+
+
+def _pairs(others: Sequence[Versus]) -> int:
+    """Of all that are compared, these and the one they are compared with."""
+    return math.comb(len(others) + 1, 2)
 
 
 def _summary(several: Sequence[Panel], found: Found) -> str:
