@@ -19,7 +19,7 @@ from rich.console import Console
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.errors import ConfigError, one_of
-from posenc.results.charts import png, svg
+from posenc.results.charts import rasterised, svg
 from posenc.results.figures import length_curves
 from posenc.results.legible import Legible
 from posenc.results.page import page
@@ -64,12 +64,12 @@ def main() -> None:
         raise ConfigError(f"no finished run below {', '.join(map(str, folders))}: train one")
     told = document(found, arguments.baseline)
     beside = next(iter(files.values())).parent
-    curves = cache(lambda: length_curves(panels(found)))
+    drawn = cache(lambda: svg(length_curves(panels(found))))
     makers: dict[str, Callable[[], bytes]] = {
         "html": lambda: page(told, beside=beside).encode(),
         "md": lambda: markdown(told, beside=beside).encode(),
-        "png": lambda: png(curves()),
-        "svg": lambda: svg(curves()),
+        "png": lambda: rasterised(drawn()),
+        "svg": drawn,
         "csv": lambda: found.rows.write_csv().encode(),
     }
     contents = {path: makers[format_]() for format_, path in files.items()}

@@ -148,6 +148,13 @@ def svg(chart: alt.TopLevelMixin) -> bytes:
     return buffer.getvalue().encode()
 
 
+def rasterised(svg: bytes, scale: float = 2) -> bytes:
+    """The PNG of an SVG that `svg` made, the same as `png` gives and quicker."""
+    import vl_convert
+
+    return bytes(vl_convert.svg_to_png(svg.decode(), scale=scale))
+
+
 def _cells(count: int, name: str, labels: Sequence[str] | None, step: int) -> dict[str, Any]:
     axis = alt.Axis(labelAngle=0, labelOverlap=True, labelExpr=f"datum.value * {step}")
     if labels is not None:

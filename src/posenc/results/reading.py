@@ -25,6 +25,10 @@ TYPES: dict[str, type[pl.DataType]] = {
     "in_range": pl.Boolean,
 }
 
+LARGEST = 2**63 - 1
+"""Of whole numbers."""
+
+Row = dict[str, Any]
 Key = tuple[Any, ...]
 """The values of EVALUATED."""
 
@@ -63,13 +67,13 @@ def read(places: Sequence[Path]) -> Found:
     run not at all; both are named among the skipped. Raises ConfigError for a folder that does not
     exist and for a CSV that holds no such rows.
     """
-    files: dict[Key, list[tuple[Path, pl.DataFrame]]] = defaultdict(list)
+    files: dict[Key, list[tuple[Path, list[Row]]]] = defaultdict(list)
     origins: dict[Key, Origin] = {}
     variants: dict[str, Flat] = {}
     skipped = []
     for place in filter(Path.is_file, places):
         for key, table in _kept(place).group_by(EVALUATED, maintain_order=True):
-            files[key].append((place, table))
+            files[key].append((place, table.to_dicts()))
     for folder in _run_folders([place for place in places if not place.is_file()]):
         try:
             run = _finished(folder)
@@ -80,48 +84,46 @@ def read(places: Sequence[Path]) -> Found:
             try:
                 asked = _asked(run, path.name)
                 evaluation = evaluation_hash(asked)
-                table = _read_rows(path).with_columns(evaluation=pl.lit(evaluation))
+                rows = [{**row, "evaluation": evaluation} for row in _read_rows(path)]
             except ConfigError as reason:
                 skipped.append(Skipped(path, str(reason)))
                 continue
-            key = table.select(EVALUATED).row(0)
-            files[key].append((path, table))
+            key = tuple(rows[0][column] for column in EVALUATED)
+            files[key].append((path, rows))
             origins.setdefault(key, _origin(folder, run))
             variants |= {key[RUN.index("fingerprint")]: run["settings"], evaluation: asked}
-    tables = [pl.DataFrame(schema={**TYPES, "evaluation": pl.String})]
+    found = []
     for several in files.values():
         counted, doubles = _one_of(several)
         skipped += doubles
-        if counted is not None:
-            tables.append(counted)
-    return Found(pl.concat(tables).sort(*EVALUATED, "length"), origins, variants, skipped)
+        found += counted
+    table = pl.DataFrame(found, schema={**TYPES, "evaluation": pl.String}, orient="row")
+    return Found(table.sort(*EVALUATED, "length"), origins, variants, skipped)
 
 
-def _one_of(
-    several: list[tuple[Path, pl.DataFrame]],
-) -> tuple[pl.DataFrame | None, list[Skipped]]:
+def _one_of(several: list[tuple[Path, list[Row]]]) -> tuple[list[Row], list[Skipped]]:
     """The rows of one evaluation of one run, and the files that are not counted."""
-    (first, table), *others = several
-    if all(other.equals(table) for _, other in others):
-        return table, [Skipped(path, f"holds the same rows as {first}") for path, _ in others]
+    (first, rows), *others = several
+    if all(other == rows for _, other in others):
+        return rows, [Skipped(path, f"holds the same rows as {first}") for path, _ in others]
     told = "disagrees with {} on the same run, so neither is counted: name only one of them"
     pairs = [(first, others[0][0]), *((path, first) for path, _ in others)]
-    return None, [Skipped(path, told.format(rival)) for path, rival in pairs]
+    return [], [Skipped(path, told.format(rival)) for path, rival in pairs]
 
 
-def _read_rows(path: Path) -> pl.DataFrame:
+def _read_rows(path: Path) -> list[Row]:
     """One file of rows. Raises ConfigError where it is not the whole table of one run."""
-    try:
-        text = path.read_bytes()  # as a path, polars would take [ and * for a pattern
-        table = pl.read_csv(text, schema_overrides=TYPES).select(*TYPES)
-    except (OSError, pl.exceptions.PolarsError):
-        table = pl.DataFrame(schema=TYPES)
-    if not table.is_empty() and not _faulty(table).any():
-        if table.n_unique(RUN) == 1:
-            return table
-        raise ConfigError(f"{path.name} holds rows of several runs: delete it and evaluate again")
-    RunFolder(path.parent).read_rows(path.name)  # slower, but says what is wrong, and in which line
-    raise ConfigError(f"{path.name} is damaged: delete it, and the run is evaluated again")
+    rows = RunFolder(path.parent).read_rows(path.name)
+    mend = "delete it, and the run is evaluated again"
+    if len({tuple(row[column] for column in RUN) for row in rows}) > 1:
+        raise ConfigError(f"{path.name} holds rows of several runs: {mend}")
+    if len({row["length"] for row in rows}) < len(rows):
+        raise ConfigError(f"{path.name} is damaged (a length is there twice): {mend}")
+    if not all(0 <= row["token_accuracy"] <= 1 for row in rows):
+        raise ConfigError(f"{path.name} is damaged (a token accuracy is no share): {mend}")
+    if any(abs(row[column]) > LARGEST for row in rows for column in WHOLE):
+        raise ConfigError(f"{path.name} is damaged (a number is beyond {LARGEST}): {mend}")
+    return [{column: row[column] for column in TYPES} for row in rows]
 
 
 def _faulty(table: pl.DataFrame) -> pl.Series:
