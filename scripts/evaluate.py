@@ -3,15 +3,20 @@
     python scripts/evaluate.py run=FOLDER length.test=200
     python scripts/evaluate.py run=FOLDER length.test=500 'eval.lengths=[50,500]' eval.samples=512
     python scripts/evaluate.py run=FOLDER positions.at_eval=even
+    python scripts/evaluate.py run=FOLDER length.test=800 encoding.max_length=801
 
-Any eval.*, length.test, positions.at_eval, positions.draws, encoding.factor_at_eval and threads can
-be given; the other settings are those of the run. What was evaluated before is shown again without
-computing.
+Any eval.*, length.test, positions.at_eval, positions.draws, encoding.factor_at_eval,
+encoding.max_length, trainer.accelerator and threads can be given; the other settings are those of
+the run. A table of positions can only grow, and no training has seen its further rows: they are as
+the seed draws them. One of several encodings is named by its number, as in
+encoding.parts.0.max_length=801. What was evaluated before is shown again without computing.
 """
 
+import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
@@ -34,11 +39,18 @@ def main(given: list[str]) -> None:
     torch.set_num_threads(config.threads)
     with folder.locked():
         rows, seen = evaluate(config, build(config), folder)
+    if anew := folder.asked_anew(asdict(config)):
+        print(f"\nevaluated again with {' '.join(map(_spelled, anew, anew.values()))}")
     moved = not folder.path.is_relative_to(config.outputs)
     outputs = folder.path if moved else Path(config.outputs)
     print_details(folder.path, folder.rows_name(asdict(config)), Console(highlight=False))
     print_run(rows, folder=folder.path, outputs=outputs, seen=seen)
     print(f"rows        {folder.path / folder.rows_name(asdict(config))}")
+
+
+def _spelled(key: str, value: Any) -> str:
+    """A setting as it is written on a command line."""
+    return f"{key}={value if isinstance(value, str) else json.dumps(value, separators=(',', ':'))}"
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.errors import ConfigError
 from posenc.reopen import arguments, reopen
-from posenc.results.identity import asked, evaluation_hash
+from posenc.results.identity import asked, evaluation_hash, fingerprint
 from posenc.results.records import RunFolder
 from posenc.schema import CONFIGS, Config, load
 
@@ -45,7 +45,8 @@ def ask(given: Sequence[str]) -> None:
     from posenc.showing import show
 
     experiment = build(config)
-    load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+    tried_out = fingerprint(asdict(config)) != folder.fingerprint
+    load_weights(experiment.net, read_checkpoint(folder.checkpoint), longer=tried_out)
     run = f"{config.model.name}, encoding={config.encoding['name']}, seed {config.seed}"
     show(experiment, own["prompt"], title=f"{config.task['name']}, {run}")
 

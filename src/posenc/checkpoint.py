@@ -27,15 +27,27 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     return checkpoint
 
 
-def load_weights(net: nn.Module, checkpoint: dict[str, Any]) -> None:
+def load_weights(net: nn.Module, checkpoint: dict[str, Any], *, longer: bool = False) -> None:
     """Puts the weights of a training checkpoint into a network of the same configuration.
 
-    Raises ConfigError where they are those of another network.
+    Where told so, its tables of positions may be `longer` than those of the checkpoint: their
+    further rows stay as the seed drew them, and no training has seen them. Raises ConfigError where
+    the weights are those of another network, and where a table would be shorter.
     """
     weights = {
         str(key).removeprefix("net."): each for key, each in checkpoint["state_dict"].items()
     }
     own = net.state_dict()
+    for name in _tables(net) & weights.keys() if longer else ():
+        ours, theirs = own[name], weights[name]
+        if ours.shape[1:] != theirs.shape[1:]:
+            continue  # refused below
+        if len(ours) < len(theirs):
+            raise ConfigError(
+                f"encoding: max_length={len(ours)} is less than the {len(theirs)} rows that were "
+                "trained; name more, or leave it out"
+            )
+        weights[name] = torch.cat([theirs, ours[len(theirs) :]])
     for name in own | weights:
         shapes = [tuple(each[name].shape) if name in each else None for each in (own, weights)]
         if shapes[0] != shapes[1]:
@@ -44,3 +56,14 @@ def load_weights(net: nn.Module, checkpoint: dict[str, Any]) -> None:
                 f"it belongs to another run ({MEND})"
             )
     net.load_state_dict(weights)
+
+
+def _tables(net: nn.Module) -> set[str]:
+    """The names of weights that have a row for every position, up to a `max_length`."""
+    return {
+        f"{place}.{name}.weight"
+        for place, module in net.named_modules(remove_duplicate=False)
+        for name, child in module.named_children()
+        if isinstance(child, nn.Embedding)
+        and child.num_embeddings == getattr(module, "max_length", None)
+    }

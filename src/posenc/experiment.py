@@ -29,9 +29,9 @@ class Experiment:
 
         That is to the longest sequences `tested`, or to the longest that are `trained`.
         """
-        for encoding, positions in zip(
-            self.net.encoding.parts, self.positions.sources, strict=True
-        ):
+        whole = self.net.encoding
+        parts = zip(whole.parts, self.positions.sources, strict=True)
+        for number, (encoding, positions) in enumerate(parts):
             names = f"positions={_file(positions)} and encoding={_file(encoding)}"
             if positions.real and not encoding.real_ids:
                 raise ConfigError(f"{names}: real numbers choose no row of a table")
@@ -39,15 +39,15 @@ class Experiment:
             if trained is not None:
                 needs.append((positions.bound(trained), trained.tokens))
             rows, (needed, tokens) = encoding.max_length, max(needs)
-            alone = len(self.net.encoding.parts) == 1
-            where, key = (
-                ("", "encoding.max_length") if alone else ("encoding.parts: ", "max_length")
-            )
             if rows is not None and needed > rows:
+                where, remedy = (
+                    ("encoding", f"set encoding.max_length={needed}")
+                    if encoding is whole
+                    else (f"encoding.parts.{number}", f"give this part max_length={needed}")
+                )
                 raise ConfigError(
-                    f"{where}{key}={rows}: {names} need {needed} rows for {tokens} tokens of "
-                    f"prompt and answer: set {key}={needed} before training, or shorten the "
-                    "sequences"
+                    f"{where}.max_length={rows}: {names} need {needed} rows for {tokens} tokens of "
+                    f"prompt and answer: {remedy}, or shorten the sequences"
                 )
 
 

@@ -1,5 +1,6 @@
 """A run folder made into objects again, for scripts that look at a finished run."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict
 from os.path import realpath
@@ -14,8 +15,15 @@ from posenc.results.identity import EVALUATION_KEYS, leaf
 from posenc.results.records import RunFolder
 from posenc.schema import Config, load
 
-CHANGEABLE = (*EVALUATION_KEYS, "encoding.factor_at_eval", "threads", "task.path")
-"""Keys that may differ from those of the run, together with all below them."""
+CHANGEABLE = (
+    *EVALUATION_KEYS, "encoding.factor_at_eval", "encoding.max_length", "trainer.accelerator",
+    "threads", "task.path",
+)  # fmt: skip
+"""Keys that may differ from those of the run, together with all below them.
+
+Those of an encoding stand for the same of its parts, too: encoding.parts.0.max_length.
+"""
+PART = re.compile(r"^encoding\.parts(\.\d+|\[\d+\])\.")
 
 
 def arguments(given: Sequence[str], own: Sequence[str]) -> tuple[dict[str, str], list[str]]:
@@ -48,8 +56,9 @@ def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
         found = f"the run is {status}, not finished" if status else "there is no run"
         raise ConfigError(f"run={path}: {found}; train.py prints the folder of a run when it ends")
     for change in changes:
-        key = change.partition("=")[0]
+        key = PART.sub("encoding.", change.partition("=")[0])
         if not any(key == known or key.startswith(f"{known}.") for known in CHANGEABLE):
+            key = change.partition("=")[0]
             raise ConfigError(f"{key}: belongs to training; {', '.join(CHANGEABLE)} can change")
     try:
         wanted = OmegaConf.from_dotlist(list(changes))
@@ -71,7 +80,7 @@ def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
             "folder if that was"
         )
     try:
-        config = OmegaConf.merge(saved, wanted)
+        saved.merge_with_dotlist(list(changes))
     except OmegaConfBaseException as error:
         raise ConfigError(f"{' '.join(changes)}: {error}") from None
-    return load(OmegaConf.to_container(config)), folder  # type: ignore[arg-type]
+    return load(saved), folder

@@ -10,7 +10,7 @@ from posenc.checkpoint import load_weights, read_checkpoint
 from posenc.evaluation import LengthScore, bits_by_place, by_length
 from posenc.experiment import Experiment
 from posenc.results.details import write_details
-from posenc.results.identity import identity
+from posenc.results.identity import fingerprint, identity
 from posenc.results.records import RunFolder
 from posenc.schema import Config
 from posenc.tasks.base import Task
@@ -29,10 +29,12 @@ def evaluate(
 
     With them comes the share of the test prompts, by length, that training had met.
     """
-    name = folder.rows_name(asdict(config))
+    settings = asdict(config)
+    name = folder.rows_name(settings)
     rows = folder.read_rows(name)
     if not rows:
-        load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+        tried_out = fingerprint(settings) != folder.fingerprint
+        load_weights(experiment.net, read_checkpoint(folder.checkpoint), longer=tried_out)
         rows = score(config, experiment, folder, name)
     return rows, folder.seen_in_training(name)
 

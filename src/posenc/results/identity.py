@@ -43,6 +43,16 @@ def flat(settings: Settings, prefix: str = "") -> Flat:
     return found
 
 
+def unrolled(settings: Flat) -> Flat:
+    """The same with `encoding.parts.0.name` in place of a list of several settings."""
+    found: Flat = {}
+    for key, value in settings.items():
+        several = isinstance(value, list) and all(isinstance(each, dict) for each in value)
+        parts = {str(number): each for number, each in enumerate(value)} if several else {}
+        found |= flat(parts, f"{key}.") if parts else {key: value}
+    return found
+
+
 def _digest(settings: Mapping[str, Any]) -> str:
     text = json.dumps(settings, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=4).hexdigest()

@@ -21,7 +21,17 @@ from pathlib import Path
 from typing import Any
 
 from posenc.errors import ConfigError
-from posenc.results.identity import Settings, asked, evaluation_hash, flat, identity, leaf, shaping
+from posenc.results.identity import (
+    Flat,
+    Settings,
+    asked,
+    evaluation_hash,
+    flat,
+    identity,
+    leaf,
+    shaping,
+    unrolled,
+)
 
 SCHEMA = 2
 """Version of the files in a run folder."""
@@ -110,7 +120,10 @@ class RunFolder:
             ) from None
         schema = status.get("schema") if isinstance(status, dict) else None
         if schema != SCHEMA:
-            raise ConfigError(f"{path} has schema {schema}, not {SCHEMA}")
+            raise ConfigError(
+                f"{path} has schema {schema}, not {SCHEMA}: another version of posenc made it; use "
+                "that one, or delete the run folder to do it again"
+            )
         return dict(status)
 
     def write_status(self, **changes: Any) -> None:
@@ -154,10 +167,24 @@ class RunFolder:
 
     def rows_name(self, settings: Settings) -> str:
         """lengths.csv for the evaluation that came first, lengths-<hash>.csv for any other."""
+        own, first = self._asked(settings)
+        return "lengths.csv" if own == first else f"lengths-{evaluation_hash(own)}.csv"
+
+    def asked_anew(self, settings: Settings) -> Flat:
+        """What differs from the evaluation that came first, and from training."""
+        own, first = self._asked(settings)
+        known = unrolled(self.status().get("settings", {}) | first)
+        return {
+            key: value
+            for key, value in unrolled(own).items()
+            if key not in known or known[key] != value
+        }
+
+    def _asked(self, settings: Settings) -> tuple[Flat, Flat]:
+        """What is asked, and what was asked first."""
         status = self.status()
         own = asked(settings, status.get("settings"))
-        first = status.get("evaluations", {}).get("lengths.csv", {}).get("settings", own)
-        return "lengths.csv" if own == first else f"lengths-{evaluation_hash(own)}.csv"
+        return own, status.get("evaluations", {}).get("lengths.csv", {}).get("settings", own)
 
     def write_rows(self, name: str, rows: list[Settings]) -> None:
         """Writes rows with the keys COLUMNS as CSV."""
