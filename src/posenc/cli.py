@@ -112,7 +112,7 @@ def _job(raw: DictConfig) -> float:
     from posenc.run import train  # imports torch, which a bad command need not wait for
 
     try:
-        return train(config)
+        return train(config, list(own.overrides.task))
     except MENDABLE:
         raise
     except Exception as error:  # before the run began: there is no folder to tell of it

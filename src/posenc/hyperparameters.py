@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, cast, get_type_hints
 
-from posenc.results.identity import Settings, asked, flat, identity, shaping
+from posenc.results.identity import Settings, flat, identity, shaping
 from posenc.schema import PLUGINS, Config, choices, defaults_of
 
 Column = bool | float | str
@@ -14,14 +14,15 @@ def hyperparameters(settings: Settings, overrides: Iterable[str]) -> dict[str, C
     """What every run has, and the keys that its command line sets, such as `optimizer.lr=0.01`.
 
     Numbers are floats and booleans stay. A key that can be something else, such as null or a list,
-    is text in all runs, as it was given. Keys that change neither weights nor answers are left out.
+    is text in all runs, as it was given. Keys that change no trained weights make no other run, and
+    are left out.
     """
     run = identity(settings)
     columns: dict[str, Column] = {
         **{key: run[key] for key in ("task", "model", "encoding", "positions")},
         "seed": float(run["seed"]),
     }
-    known = flat(shaping(settings)) | asked(settings)
+    known = flat(shaping(settings))
     for override in overrides:
         key, _, given = override.lstrip("+").partition("=")
         if key in known:

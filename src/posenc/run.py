@@ -3,9 +3,9 @@
 import logging
 import math
 import warnings
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import pytorch_lightning as pl
 import torch
@@ -16,22 +16,23 @@ from rich.console import Console
 from posenc.building import batches, build, optimizer_maker
 from posenc.checkpoint import load_weights, read_checkpoint
 from posenc.experiment import Experiment
+from posenc.hyperparameters import hyperparameters
 from posenc.model.layout import slots
+from posenc.publishing import publish
 from posenc.recording import circumstances, kept_log, kept_status
 from posenc.results import statistics
-from posenc.results.details import print_details, read_details
+from posenc.results.details import print_details
 from posenc.results.identity import identity
 from posenc.results.records import RunFolder
 from posenc.results.terminal import print_run
 from posenc.schema import Config
 from posenc.scoring import Row, evaluate, score
 from posenc.training.callbacks import Interruption, LastCheckpoint, Probes, Together
-from posenc.training.dashboard import publish
 from posenc.training.data import TrainingData
 from posenc.training.loggers import check, opened
 from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
-from posenc.training.runlog import EventLog, RunLog, publish_metrics
+from posenc.training.runlog import RunLog, Settings
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +40,11 @@ MANY = 4096
 """Tokens of a problem of which a run warns."""
 
 
-def train(config: Config) -> float:
+def train(config: Config, overrides: Iterable[str] = ()) -> float:
     """Does what is still to be done of a run, prints its result, and returns its score.
 
-    The score is exact match averaged over the lengths beyond the trained ones, and nan where none
+    `overrides` are what its command line sets, by which a table of runs tells it from others. The
+    score is exact match averaged over the lengths beyond the trained ones, and nan where none
     is tested. Raises ConfigError before anything is written, RunFailed for whatever breaks later.
     """
     warnings.filterwarnings("ignore", ".*does not have many workers.*")  # none is the fastest here
@@ -51,6 +53,7 @@ def train(config: Config) -> float:
     torch.set_num_threads(config.threads)
     experiment = build(config)
     check(config.logger)
+    columns = hyperparameters(asdict(config), overrides)
     folder = RunFolder.of(asdict(config))
     interruption = Interruption()
     with folder.locked(), interruption.handling_signals():
@@ -58,7 +61,7 @@ def train(config: Config) -> float:
             folder.clear()
         with kept_log(folder.path / "train.log"):
             with kept_status(folder):
-                rows, seen = _rows(config, experiment, folder, interruption)
+                rows, seen = _rows(config, experiment, folder, interruption, columns)
             _print(config, folder, rows, seen)
     exact = [row["exact"] for row in rows]
     mean = statistics.score([row["length"] for row in rows], exact, config.length.train)
@@ -66,7 +69,11 @@ def train(config: Config) -> float:
 
 
 def _rows(
-    config: Config, experiment: Experiment, folder: RunFolder, interruption: Interruption
+    config: Config,
+    experiment: Experiment,
+    folder: RunFolder,
+    interruption: Interruption,
+    columns: Settings,
 ) -> tuple[list[Row], dict[int, float]]:
     """Does what is still to be done; returns what `evaluate` does."""
     status = folder.status()
@@ -77,13 +84,15 @@ def _rows(
             return evaluate(config, experiment, folder)
     else:
         step = _begin(config, experiment, folder)
-    with opened(config.logger, folder, resumed_at=step, settings=_hyperparameters(config)) as log:
+    settings = _hyperparameters(config, columns)
+    with opened(config.logger, folder, resumed_at=step, settings=settings) as log:
         if step is not None:
             _train(config, experiment, folder, interruption, log, step)
         rows, seen = evaluate(config, experiment, folder)
         if log is not None:
             try:
-                _publish(config, experiment, folder, log)
+                publish(log, config, experiment, folder, columns)
+                folder.write_status(published=True)
             except Exception:
                 name = config.logger["name"]
                 logger.exception("%s lacks the end of this run; its rows are complete", name)
@@ -212,33 +221,12 @@ def _print(config: Config, folder: RunFolder, rows: list[Row], seen: dict[int, f
             )
 
 
-def _publish(config: Config, experiment: Experiment, folder: RunFolder, log: RunLog) -> None:
-    """Logs what a finished run came to, once."""
-    rows = folder.read_rows("lengths.csv")
-    lengths, exact = [row["length"] for row in rows], [row["exact"] for row in rows]
-    final = {
-        "final/in_range_exact": statistics.trained_mean(exact, [r["in_range"] for r in rows]),
-        "final/score": statistics.score(lengths, exact, config.length.train),
-        "final/holds_to": statistics.holds_to(lengths, exact) or 0,
-    }
-    shown: dict[str, Any] = {
-        "bits": read_details(folder.path, "bits", "lengths.csv"),
-        "settings": _hyperparameters(config),
-        "final": {name: value for name, value in final.items() if value is not None},
-    }
-    if isinstance(log, EventLog):
-        load_weights(experiment.net, read_checkpoint(folder.checkpoint))
-        publish(log, experiment, rows, **shown, seed=config.eval.seed)
-    else:
-        publish_metrics(log, rows, **shown)
-    folder.write_status(published=True)
-
-
-def _hyperparameters(config: Config) -> dict[str, Any]:
-    """Those that a table of runs shows."""
+def _hyperparameters(config: Config, columns: Settings) -> Settings:
+    """What tells runs apart in a service, where each can be looked at with many others."""
     return {
         **identity(asdict(config)),
         "lr": config.optimizer.lr,
         "width": config.model.width,
         "max_steps": config.trainer.max_steps,
+        **columns,
     }

@@ -154,14 +154,17 @@ def test_markdown_says_what_the_terminal_says(
 ) -> None:
     columns = {"token_accuracy": 0.95, "model": "decoder"}
     printed, written = shown(**columns), markdown(planted(CURVE, **columns))
-    table, findings = (part for part in written.split("\n\n") if part.startswith("|"))
+    _, findings, table, *_ = written.split("\n\n")
     head, rule, *rows = ([cell.strip() for cell in line[1:-1].split("|")] for line in
                          table.splitlines())  # fmt: skip
     assert head[-2:] == ["token accuracy, teacher-forced", "token chance"]
     assert rule == ["---:", "---", *["---:"] * 5]
     assert rows == [cells(printed, length) for length in CURVE]
     words = " ".join(printed.split())
-    for line in findings.splitlines()[2:]:
-        assert " ".join(line.replace("|", " ").split()) in words
+    assert len(findings.splitlines()) == 3
+    for line in findings.splitlines():
+        assert (
+            " ".join(line.removeprefix("- ").replace("**", "").replace(": ", " ").split()) in words
+        )
     assert written.startswith("**who_bit_whom  decoder, rope, seed ")
     assert "One seed is not a result" in written

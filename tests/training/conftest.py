@@ -33,7 +33,7 @@ class Runs:
 
     def __call__(self, *overrides: str, where: str = "outputs") -> RunFolder:
         config = self.config(*overrides, where=where)
-        train(config)
+        train(config, overrides)
         return self.folder(config)
 
     @staticmethod

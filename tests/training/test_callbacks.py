@@ -136,7 +136,7 @@ def test_workers_leave_ctrl_c_to_the_trainer(runs, at_batch):
 @pytest.fixture
 def probed(runs, monkeypatch):
     """Runs with a log, but without the pictures that end it."""
-    monkeypatch.setattr(run, "_publish", lambda *_: None)
+    monkeypatch.setattr(run, "publish", lambda *_: None)
     settings = ("model.dropout=0.2", "positions=random", "logger=tensorboard")
     return lambda *overrides, where: runs(*settings, *overrides, where=where)
 

@@ -90,7 +90,7 @@ def wandb(folder):
         if record.HasField("metric"):
             axes[record.metric.glob_name] = record.metric.step_metric
         items = {"/".join(item.nested_key) or item.key: item for item in record.summary.update}
-        final |= {key: item.value_json for key, item in items.items() if key.startswith("final/")}
+        final |= {key: item.value_json for key, item in items.items() if key.startswith("outcome/")}
         point = {
             "/".join(item.nested_key) or item.key: float(item.value_json)
             for item in record.history.item
@@ -220,7 +220,7 @@ def test_places_have_an_axis_of_their_own(name, runs):
         "task=stream", "length.min=10", "length.train=10", "length.test=12", "eval.lengths=[12]",
         f"logger={name}",
     )  # fmt: skip
-    places = [step for step, _ in logged(name, folder)["by_place/bits"]]
+    places = [step for step, _ in logged(name, folder)["place/bits"]]
     assert places == list(range(len(places)))
     assert len(places) > 5
 
@@ -305,7 +305,7 @@ def test_a_store_must_be_a_server_or_a_file(uri, tmp_path, monkeypatch):
 
 
 def test_a_run_stays_finished_when_its_end_cannot_be_logged(runs, monkeypatch, caplog):
-    monkeypatch.setattr("posenc.run.publish_metrics", lambda *_, **__: crash())
+    monkeypatch.setattr("posenc.run.publish", lambda *_, **__: crash())
     folder = runs(*SETTINGS, "logger=csv")
     assert folder.status()["status"] == "finished"
     assert "csv lacks the end of this run" in caplog.text

@@ -131,7 +131,7 @@ def test_a_rotation_is_drawn_as_a_function_of_the_distance(built):
         products = [2 * (math.cos((i - j) * wave) - 1) for wave in waves]
         assert cells[i, j] == pytest.approx(sum(products) / width**0.5, abs=1e-5)
     title = pictures["distance"].title
-    assert title == "query at position 3: q.k / sqrt(K) of ones, relative to distance 0"
+    assert title == ["query at position 3:", "q.k / sqrt(K) of ones, relative to distance 0"]
     (along,) = line(pictures["distance"]).values()
     assert along == {j - 3: pytest.approx(cells[3, j], abs=1e-5) for j in range(T)}
 

@@ -94,11 +94,12 @@ def _about_zero(values: Sequence[float], *, softened: bool) -> tuple[alt.Scale, 
 
 
 def curves(
-    lines: Mapping[str, Sequence[float]], *, first: int, x: str, y: str, title: str = ""
+    lines: Mapping[str, Sequence[float]], *, first: int, x: str, y: str, title: str | list[str] = ""
 ) -> alt.LayerChart:
     """Named lines over whole numbers from `first` on; `x` and `y` name the axes.
 
-    A value that is not finite leaves a gap. A single line has no legend.
+    A value that is not finite leaves a gap, and a single line has no legend. A title may have
+    several lines.
     """
     points: list[dict[str, Any]] = [
         {"line": name, "x": place, "y": value}
@@ -126,7 +127,7 @@ def curves(
             color=colour,
         ),
     ]
-    return styled(alt.LayerChart(layer=layers, title=title, width=420, height=240))
+    return styled(alt.LayerChart(layer=layers, title=title, width=320, height=190))
 
 
 def subtitled(chart: Picture, lines: Sequence[str]) -> Picture:

@@ -64,7 +64,12 @@ def markdown(rows: Sequence[Row]) -> str:
     rows = sorted(rows, key=lambda row: row["length"])
     many_tokens = _many_tokens(rows)
     table, findings = _table(rows, many_tokens), _findings(rows, many_tokens)
-    parts = [f"**{table.title}**", _markdown(table), _markdown(findings), *_warnings(rows)]
+    names, values, meanings = (column.cells for column in findings.columns)
+    found = [
+        f"- {name} **{value}**: {meaning}"
+        for name, value, meaning in zip(names, values, meanings, strict=True)
+    ]
+    parts = [f"**{table.title}**", "\n".join(found), _markdown(table), *_warnings(rows)]
     return "\n\n".join(parts)
 
 

@@ -143,7 +143,7 @@ class Interruption(pl.Callback):
 
 
 class Probes(pl.Callback):
-    """Logs `eval/exact/<length>` on a few problems at a few lengths while training goes on."""
+    """Logs `probe/exact/<length>` on a few problems at a few lengths while training goes on."""
 
     def __init__(
         self, task: Task, lengths: Sequence[int], *, every: int, samples: int, seed: int
@@ -175,5 +175,5 @@ class Probes(pl.Callback):
             samples=self.samples,
             seed=self.seed,
         )
-        exact = {f"eval/exact/{score.length}": score.exact for score in scores}
+        exact = {f"probe/exact/{score.length}": score.exact for score in scores}
         trainer.logger.log_metrics(exact, step)

@@ -6,7 +6,8 @@ from importlib.util import find_spec
 
 from posenc.errors import ConfigError, Interrupted
 from posenc.results.records import RunFolder
-from posenc.training.runlog import EventLog, RunLog, Settings, TableLog
+from posenc.training.events import EventLog
+from posenc.training.runlog import RunLog, Settings, TableLog
 from posenc.training.services import mlflow_log, wandb_log
 
 Maker = Callable[[Settings, RunFolder, int | None, Settings], RunLog]

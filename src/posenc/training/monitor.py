@@ -88,7 +88,7 @@ class Monitor(pl.Callback):
             "train/loss": loss,
             "train/exact": metrics.compute()["exact"].item(),
             "train/tokens_per_second": (self.tokens - self._logged_tokens) / elapsed,
-            "optimizer/lr": trainer.optimizers[0].param_groups[0]["lr"],
+            "train/lr": trainer.optimizers[0].param_groups[0]["lr"],
         }
         speed = (step - self._logged_step) / elapsed
         self._logged_step, self._logged_tokens, self._logged_time = step, self.tokens, now

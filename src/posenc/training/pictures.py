@@ -90,7 +90,7 @@ def encoding_pictures(encoding: Encoding, ids: Tensor) -> dict[str, Picture]:
             first=-asking,
             x="position of the key - position of the query",
             y="effect on the logit",
-            title=f"query at position {asking}: {acting}",
+            title=[f"query at position {asking}:", acting],  # in one line it would widen the chart
         )
     return pictures
 

@@ -1,4 +1,4 @@
-"""What a run asks of a logger, and the two that need nothing but this project.
+"""What a run asks of a logger, and the one that needs nothing but this project.
 
 All loggers get the same figures. What stands over steps comes while training goes on; what stands
 over lengths or places, and what the run came to, when it is over.
@@ -9,7 +9,6 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytorch_lightning.loggers import TensorBoardLogger
 from pytorch_lightning.loggers.logger import Logger
 
 from posenc.errors import ConfigError
@@ -19,12 +18,13 @@ from posenc.results.records import RunFolder, csv_text
 Settings = Mapping[str, Any]
 Figures = Mapping[str, float]
 
-STEPS = ("train", "optimizer", "eval")
+STEPS = ("train", "probe")
 """What stands over steps begins with one of these and a slash."""
 
 CURVES = {
-    "length_generalization": ("length", ("exact", "token_accuracy", "loss", "chance")),
-    "by_place": ("place", MEASURED),
+    "length_generalization": ("length", ("exact", "token_accuracy")),
+    "test": ("length", ("loss", "chance")),
+    "place": ("place", MEASURED),
 }
 """What does not stand over steps: the axis that it stands over, and the columns that are drawn."""
 
@@ -53,40 +53,12 @@ def publish_metrics(
     final: Figures,
 ) -> None:
     """Curves from rows of lengths.csv and of bits.csv, and settings with final figures."""
-    for (prefix, (axis, names)), table in zip(CURVES.items(), (rows, bits), strict=True):
-        for row in table:
+    for prefix, (axis, names) in CURVES.items():
+        for row in rows if axis == "length" else bits:
             figures = {f"{prefix}/{name}": float(row[name]) for name in names}
             log.log_along(axis, int(row[axis]), figures)
     log.conclude(settings, final)
     log.save()
-
-
-class EventLog(RunLog, TensorBoardLogger):
-    """TensorBoard events in the run folder itself, which makes one run in TensorBoard's list.
-
-    `resumed_at` is the step from which training goes on, None where it is over.
-    """
-
-    def __init__(self, folder: RunFolder, *, resumed_at: int | None) -> None:
-        super().__init__(
-            str(folder.path),
-            name="",
-            version="",
-            default_hp_metric=False,
-            purge_step=None if resumed_at is None else resumed_at + 1,
-        )
-
-    def conclude(self, settings: Settings, final: Figures) -> None:
-        """TensorBoard wants both at once."""
-        self.log_hyperparams(dict(settings), dict(final))
-
-    def save(self) -> None:
-        """Flushes; Lightning would add an hparams.yaml, which config.yaml makes needless."""
-        self.experiment.flush()
-
-    def finalize(self, status: str) -> None:
-        """Flushes; closing after the fit would split what follows into a second file."""
-        self.experiment.flush()
 
 
 class TableLog(RunLog):

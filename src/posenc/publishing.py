@@ -1,0 +1,63 @@
+"""What a finished run hands to its logger."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from posenc.checkpoint import load_weights, read_checkpoint
+from posenc.experiment import Experiment
+from posenc.results import statistics
+from posenc.results.charts import Picture
+from posenc.results.details import read_details
+from posenc.results.records import RunFolder
+from posenc.results.run_pictures import accuracy_by_place, length_curve
+from posenc.results.terminal import markdown
+from posenc.schema import Config
+from posenc.training.dashboard import samples_and_pictures
+from posenc.training.events import EventLog, small
+from posenc.training.runlog import RunLog, Settings, publish_metrics
+
+Row = Mapping[str, Any]
+
+
+def publish(
+    log: RunLog, config: Config, experiment: Experiment, folder: RunFolder, columns: Settings
+) -> None:
+    """Curves, what the run came to, and the `columns` that tell runs apart; to TensorBoard texts
+    and pictures, too.
+
+    Everything is drawn first and written together, so that a crash leaves all of it or nothing.
+    """
+    rows = folder.read_rows("lengths.csv")
+    if isinstance(log, EventLog):
+        log.show(*_texts_and_pictures(config, experiment, folder))
+    bits = read_details(folder.path, "bits", "lengths.csv")
+    publish_metrics(log, rows, bits=bits, settings=columns, final=outcome(rows))
+
+
+def outcome(rows: Sequence[Row]) -> dict[str, float]:
+    """What the rows of a lengths.csv come to; nothing stands for what was not tested."""
+    lengths, exact = [row["length"] for row in rows], [row["exact"] for row in rows]
+    figures = {
+        "holds_to": statistics.holds_to(lengths, exact) or 0,
+        "in_range_exact": statistics.trained_mean(exact, [row["in_range"] for row in rows]),
+        "score": statistics.score(lengths, exact, rows[0]["train_max"]),
+    }
+    return {f"outcome/{name}": value for name, value in figures.items() if value is not None}
+
+
+def _texts_and_pictures(
+    config: Config, experiment: Experiment, folder: RunFolder
+) -> tuple[dict[str, str], dict[str, bytes]]:
+    """By tag, which the pages order by the alphabet."""
+    load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+    samples, drawn = samples_and_pictures(experiment, config.eval.seed)
+    rows, settings = folder.read_rows("lengths.csv"), (folder.path / "config.yaml").read_text()
+    pictures: dict[str, Picture] = {"by_length": length_curve(rows)}
+    if places := read_details(folder.path, "places", "lengths.csv"):
+        pictures["by_place"] = accuracy_by_place(places)
+    texts = {
+        "result": markdown(rows),
+        "samples": samples,
+        "settings": f"```yaml\n{settings}```",
+    }
+    return texts, {f"views/{name}": small(each) for name, each in (pictures | drawn).items()}
