@@ -197,6 +197,18 @@ def test_an_interrupted_run_goes_on_and_one_done_afresh_is_another(name, runs, a
         assert [step for step, _ in logged(name, folder)["train/loss"]] == list(range(3, 61, 3))
 
 
+def test_settings_spelled_in_another_way_are_the_same_run(runs):
+    needed("mlflow")
+    config = runs.config("logger=mlflow")
+    folder = runs.folder(config)
+    for spelled in ("[learned,fire]", "[learned, fire]"):
+        folder.write_status(status="running")
+        settings = {"encoding.parts": spelled}
+        with loggers.opened(config.logger, folder, resumed_at=0, settings=settings):
+            pass
+    assert mlflow_rows(folder, "select value from params") == [("[learned,fire]",)]
+
+
 @pytest.mark.parametrize("name", READERS)
 def test_a_run_that_is_repeated_logs_nothing(name, runs):
     needed(name)

@@ -140,8 +140,10 @@ def mlflow_log(
                 if experiment is None
                 else experiment.experiment_id
             )
-        log = MlflowLog(tracking_uri=uri, run_id=_run_id(client, own, folder))
-        log.log_hyperparams(dict(settings))
+        run_id = _run_id(client, own, folder)
+        log = MlflowLog(tracking_uri=uri, run_id=run_id)
+        there = client.get_run(run_id).data.params  # which cannot be written in another way
+        log.log_hyperparams({key: settings[key] for key in settings.keys() - there.keys()})
     except MlflowException as error:
         raise ConfigError(f"logger=mlflow: {_first_line(error)}") from None
     return log
