@@ -218,7 +218,7 @@ def test_every_command_runs(desk: Path) -> None:
             continue
         if command.startswith("python train.py") and "--help" not in command:
             command += f" {QUICK} logger=none"
-        if "report.py" in command:
+        if command.endswith("report.py"):
             command += " outputs"
         if "show.py encoding=" in command:
             command += " out=pictures"
