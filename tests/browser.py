@@ -4,10 +4,12 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 SIZE = {"width": 1400, "height": 1000}
 NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+expect.set_options(timeout=30_000)  # milliseconds: a busy machine is slow, and not wrong
 
 
 @pytest.fixture(scope="module")

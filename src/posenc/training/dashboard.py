@@ -23,7 +23,7 @@ READABLE = 10
 
 More would be too small to read in a picture of attention.
 """
-POSITIONS = 64
+POSITIONS = 48
 """The most tokens in the pictures of an encoding and of attention."""
 LAYERS = 4
 """Layers whose attention is drawn: the first, the last, and some between."""
