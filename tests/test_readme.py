@@ -238,6 +238,7 @@ def test_every_command_runs(desk: Path) -> None:
 
 
 def test_tensorboard_serves_the_runs(desk: Path) -> None:
+    bash(f"{INSTALL.splitlines()[-1]} {QUICK}", desk)
     (command,) = (command for command in COMMANDS if command.startswith("tensorboard"))
     server = subprocess.Popen(
         [*command.split(), "--port", "0"],
