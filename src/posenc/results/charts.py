@@ -15,8 +15,8 @@ Matrix = Sequence[Sequence[float | None]]
 
 GREY = "#6b7280"
 PALE = "#e5e7eb"
-MATRIX = 240
-"""Points that a matrix takes along its longer side, where its labels allow."""
+MATRIX, BESIDE = 240, 160
+"""Points that a matrix takes along its longer side, alone and beside others."""
 LEGIBLE = 14
 """Points that a cell needs for a word beside it."""
 WORDS = 12
@@ -53,8 +53,9 @@ def heat_map(
     ]
     shape = next(iter(panels.values()))
     height, width = len(shape), len(shape[0])
-    fitting = min(MATRIX // max(height, width), 18)
-    step = alt.Step(LEGIBLE if row_labels or column_labels else max(1, fitting))
+    room = MATRIX if len(panels) == 1 else BESIDE
+    fitting = (2 * room // max(height, width)) / 2  # two pixels to the point leave no seams
+    step = alt.Step(LEGIBLE if row_labels or column_labels else min(max(0.5, fitting), 18))
     legend = alt.Legend(gradientLength=120)
     scale = alt.Scale(scheme="blues")
     if signed:
