@@ -7,8 +7,8 @@ from typing import NamedTuple
 from posenc.results import inference, statistics
 from posenc.results.comparing import LEVEL, Versus, View, seeds_to_decide
 from posenc.results.document import Cell, Table
-from posenc.results.labels import MISSING, mask_tells_order, signed
-from posenc.results.panels import Contender, Panel, Run, mean_of
+from posenc.results.labels import MASK_TELLS_ORDER, MISSING, mask_tells_order, signed
+from posenc.results.panels import Contender, Panel, mean_of
 from posenc.results.reading import Skipped
 
 NARROW = "\N{NO-BREAK SPACE}"
@@ -46,14 +46,9 @@ def columns(panel: Panel) -> list[Column]:
     return [column for column in found if column.places]
 
 
-def counted(contender: Contender) -> list[Run]:
-    """Its fitted runs or, where none is, all of them."""
-    return contender.fitted or contender.runs
-
-
 def mean_exact(contender: Contender, panel: Panel) -> list[float]:
-    """Mean exact match by length over the runs that are `counted`."""
-    curves = [run.curves["exact"] for run in counted(contender)]
+    """Mean exact match by length over its fitted runs or, where none is, over all of them."""
+    curves = [run.curves["exact"] for run in contender.fitted or contender.runs]
     return [fmean(curve[k] for curve in curves) for k in range(len(panel.lengths))]
 
 
@@ -121,7 +116,7 @@ def _notes(panel: Panel) -> list[str]:
     if any(len(contender.runs) == 1 for contender in panel.contenders):
         notes.append("One seed is not a result.")
     if panel.mask_tells:
-        notes.append("*: the causal mask itself tells order.")
+        notes.append(f"*: {MASK_TELLS_ORDER}.")
     return notes
 
 
