@@ -32,6 +32,7 @@ from hydra import compose, initialize_config_dir
 
 from posenc.building import batches, build, optimizer_maker
 from posenc.catalogue import classes
+from posenc.choosing import CONFIGS
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.errors import ConfigError
@@ -40,7 +41,7 @@ from posenc.model.layout import arrange, slots
 from posenc.portrait import model_for
 from posenc.results.records import RunFolder
 from posenc.run import train
-from posenc.schema import CONFIGS, Config, load
+from posenc.schema import Config, load
 from posenc.seeding import generator
 
 SENTENCES = "length={min:63,train:63,test:63}"

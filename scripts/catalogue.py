@@ -6,12 +6,13 @@ from hydra import compose, initialize_config_dir
 
 from posenc.building import build, make_task
 from posenc.catalogue import ENCODINGS, TASKS, classes, fill
+from posenc.choosing import CONFIGS, PROJECT
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.pages import TaskFacts, encodings_page, tasks_page
 from posenc.portrait import facts, model_for
 from posenc.results.kept import batch_costs, first_results, training_steps
-from posenc.schema import CONFIGS, PROJECT, Config, load
+from posenc.schema import Config, load
 
 LENGTH = 20
 """At which chance is shown."""

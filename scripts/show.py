@@ -22,13 +22,14 @@ from pathlib import Path
 
 from hydra import compose, initialize_config_dir
 
+from posenc.choosing import CONFIGS
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
 from posenc.errors import ConfigError
 from posenc.reopen import arguments, reopen
 from posenc.results.identity import asked, evaluation_hash, fingerprint
 from posenc.results.records import RunFolder
-from posenc.schema import CONFIGS, Config, load
+from posenc.schema import Config, load
 
 LONGEST = 1000
 """Of the problems that are shown."""

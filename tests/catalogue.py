@@ -7,8 +7,8 @@ import torch
 from torch import nn
 
 from posenc.catalogue import classes
+from posenc.choosing import defaults_of
 from posenc.positions.base import Positions
-from posenc.schema import defaults_of
 
 Module = TypeVar("Module", bound=nn.Module)
 CLASSES = classes()

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from posenc import sweep
-from posenc.schema import PROJECT
+from posenc.choosing import PROJECT
 
 TINY = (
     "model.width=16", "model.heads=2", "data.batch_size=8", "trainer.max_steps=6",
@@ -38,7 +37,6 @@ def run(*arguments: str, script: str = "train.py") -> Ended:
     with (
         patch.object(sys, "argv", [script, *arguments]),
         patch.dict(os.environ),
-        patch.object(sweep, "_folder", None),
         redirect_stdout(out),
         redirect_stderr(err),
     ):

@@ -14,12 +14,13 @@ from hydra import compose, initialize_config_dir
 import posenc.cli  # noqa: F401  configs/train.yaml needs the resolver that it registers
 from posenc.building import build
 from posenc.catalogue import classes
+from posenc.choosing import CONFIGS, choices
 from posenc.errors import ConfigError
 from posenc.experiment import Experiment
 from posenc.metrics import answer_loss
 from posenc.model.layout import arrange, slots
 from posenc.model.transformer import Transformer
-from posenc.schema import CONFIGS, Config, choices, load
+from posenc.schema import Config, load
 from posenc.seeding import generator
 from posenc.training.data import Batches
 from posenc.training.optimizer import adamw

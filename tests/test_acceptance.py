@@ -7,9 +7,10 @@ from statistics import median
 import pytest
 from hydra import compose, initialize_config_dir
 
+from posenc.choosing import CONFIGS
 from posenc.results.records import RunFolder
 from posenc.run import train
-from posenc.schema import CONFIGS, load
+from posenc.schema import load
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from catalogue import CLASSES
 from command_line import rows, run
 
 from posenc.catalogue import classes
-from posenc.schema import defaults_of
+from posenc.choosing import defaults_of
 
 SMALL = ("data.batch_size=2", "model.width=16", "model.heads=2")
 

@@ -11,7 +11,7 @@ from command_line import TINY, only_run, run, runs, status
 
 import posenc
 from posenc import cli
-from posenc.schema import CONFIGS, PROJECT, choices
+from posenc.choosing import CONFIGS, PROJECT, choices
 
 GROUPS = sorted(path.name for path in CONFIGS.iterdir() if path.is_dir())
 
@@ -77,6 +77,13 @@ TYPED_WRONG = {
     "model.width=30": ["model.width=30", "model.heads=4", "divisible"],
     "length.test=10": ["length.test=10", "length.train=20"],
     "trainer.max_steps=0": ["trainer.max_steps=0", "between 1 and"],
+    "launcher=foo": ["launcher=foo", "joblib", "slurm"],
+    "launcher=joblib": ["launcher=joblib", "-m"],
+    "sweeper=optuna": ["sweeper=optuna", "-m"],
+    "~launcher": ["launcher", "missing"],
+    "launcher.jobs=0": ["launcher.jobs=0", "whole number"],
+    "launcher.job=2": ["launcher.job", "configs/launcher/"],
+    "threads=many": ["threads=many", "int"],
     "encoding._target_=os.system": ["encoding._target_=os.system", "posenc.encodings."],
 }
 FOUND_BY_BUILDING = {

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_line import TINY, rows, runs
 
-from posenc.schema import PROJECT
+from posenc.choosing import PROJECT
 
 CLASS = '''"""Parity of the position, added along a learned direction.
 

@@ -21,12 +21,13 @@ from omegaconf import OmegaConf
 import posenc.encodings
 from posenc.building import make_task
 from posenc.catalogue import classes, fill, page, stands_for
+from posenc.choosing import CONFIGS, PROJECT, choices, defaults_of
 from posenc.model.attention import attention_weights, context
 from posenc.portrait import model_for
 from posenc.results.reading import read
 from posenc.results.records import RunFolder
 from posenc.results.report import document, summary
-from posenc.schema import CONFIGS, PROJECT, Config, choices, defaults_of, load
+from posenc.schema import Config, load
 
 README = (PROJECT / "README.md").read_text()
 INSTALL, TEST, *USE = re.findall(r"^```bash\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)

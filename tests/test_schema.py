@@ -9,12 +9,14 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 import posenc.cli  # noqa: F401  configs/train.yaml needs the resolver that it registers
+from posenc.choosing import CONFIGS, LARGEST_SETTING, STARTING
 from posenc.errors import ConfigError
-from posenc.schema import CONFIGS, LARGEST_SETTING, RANGES, load
+from posenc.schema import RANGES, load
 
 with initialize_config_dir(str(CONFIGS), version_base="1.3"):
     COMPOSED = compose("train", ["positions=random", "task=copy"])
 PLAIN: Any = OmegaConf.to_container(COMPOSED, resolve=True)
+HOW = {group: PLAIN.pop(group) for group in STARTING}
 
 
 def keys(node: dict[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -54,6 +56,30 @@ def test_what_is_composed_is_what_is_loaded():
 @pytest.mark.parametrize("key", ["sede", *(f"{node}.sede" for node in NODES)])
 def test_unknown_key_is_refused_at_every_level(key: str):
     assert refusal(changed(key, 1)).startswith(f"{key}: no such key; ")
+
+
+@pytest.mark.parametrize("group", STARTING)
+def test_how_runs_are_started_is_no_setting_but_is_checked(group: str):
+    def given(**own: Any) -> DictConfig:
+        return OmegaConf.create(copy.deepcopy(PLAIN) | {group: HOW[group] | own})
+
+    assert asdict(load(given())) == PLAIN
+    assert refusal(given(foo=1)).startswith(f"{group}.foo: no such key; ")
+    assert refusal(given(name="foo")).startswith(f"{group}=foo: choose one of ")
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "two", None, True])
+def test_a_launcher_counts_in_whole_numbers(value: object):
+    for key in ("jobs", "cores"):
+        settings = copy.deepcopy(PLAIN) | {"launcher": HOW["launcher"] | {key: value}}
+        assert refusal(settings).startswith(f"launcher.{key}={value}: must be ")
+
+
+def test_automatic_threads_are_the_cores_of_a_run():
+    launcher = HOW["launcher"] | {"cores": 3}
+    settings = copy.deepcopy(PLAIN) | {"launcher": launcher, "threads": "auto"}
+    assert load(settings).threads == 3
+    assert refusal(settings | {"threads": "many"}).startswith("threads=many: ")
 
 
 @pytest.mark.parametrize("node", ["model", "encoding"])

@@ -12,8 +12,8 @@ import torch
 from command_line import TINY, Ended, only_run, run
 
 import posenc.showing
+from posenc.choosing import PROJECT
 from posenc.experiment import Experiment
-from posenc.schema import PROJECT
 from posenc.showing import Reply
 
 SENTENCE = "the man bit the old dog"

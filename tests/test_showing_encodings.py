@@ -9,8 +9,9 @@ from hydra import compose, initialize_config_dir
 from PIL import Image
 
 from posenc.catalogue import page, stands_for
+from posenc.choosing import CONFIGS, choices
 from posenc.portrait import caption
-from posenc.schema import CONFIGS, choices, load
+from posenc.schema import load
 
 SMALL = ("model.width=16", "model.heads=2", "length=24")
 

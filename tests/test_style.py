@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from posenc.schema import PROJECT
+from posenc.choosing import PROJECT
 
 
 @pytest.mark.parametrize("check", ["ruff check", "ruff format --check", "mypy"])

@@ -1,6 +1,6 @@
 """A sweep does every job it can, says what became of each, and can itself be stopped."""
 
-import json
+import os
 import signal
 from pathlib import Path
 from typing import Any
@@ -10,47 +10,73 @@ from command_line import TINY, run, runs, started, status, wait_until
 from tensorboard.backend.event_processing.io_wrapper import GetLogdirSubdirectories
 
 import posenc.run
+from posenc.results.sweeps import SweepFolder
 from posenc.schema import Config
 
 
 @pytest.mark.parametrize("error", [RuntimeError("spoilt"), SystemExit(0)])
-def test_job_that_breaks_stops_no_other(
+def test_job_that_breaks_stops_no_other_and_is_tried_again(
     error: BaseException, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    fit = posenc.run._fit
+    fit = posenc.run.fit
 
     def breaking(config: Config, *arguments: Any, **settings: Any) -> Any:
         if config.seed == 1:
             raise error
         return fit(config, *arguments, **settings)
 
-    monkeypatch.setattr(posenc.run, "_fit", breaking)
-    ended = run("-m", *TINY, f"outputs={tmp_path}", "seed=0,1,2")
+    monkeypatch.setattr(posenc.run, "fit", breaking)
+    command = ("-m", *TINY, f"outputs={tmp_path}", "seed=0,1,2")
+    ended = run(*command)
     assert ended.code == 1
     ends = {folder.name[:5]: status(folder) for folder in runs(tmp_path)}
     assert [end["status"] for end in ends.values()] == ["finished", "failed", "finished"]
     assert type(error).__name__ in ends["seed1"]["traceback"]
-    summary = ended.err[ended.err.index("2 of 3 jobs finished") :].splitlines()
-    assert summary[1].startswith("  #1 ")
-    assert "seed=1" in summary[1]
-    assert type(error).__name__ in summary[1]
-    assert len(summary) == 3
+    assert "Traceback" not in ended.err
+    said = ended.err.splitlines()
+    assert said[0] == "3 runs: 3 to do, 1 at a time"
+    _, failed, last = said[said.index("3 runs: 2 finished, 1 failed") :]
+    assert failed.startswith("  failed  seed=1: ")
+    assert type(error).__name__ in failed
+    assert last == "error: 1 of 3 runs failed; the same command tries them again"
 
     monkeypatch.undo()
-    again = run("-m", *TINY, f"outputs={tmp_path}", "seed=0,1,2")
+    again = run(*command)
     assert again.code == 0
-    assert again.out.count("already trained") == 2
-    assert "3 of 3 jobs finished" in again.err
+    assert again.err.splitlines()[0] == "3 runs: 2 done already, 1 to do, 1 at a time"
+    assert "3 runs: 3 finished" in again.err
+
+    monkeypatch.setattr(posenc.run, "train", None)
+    done = run(*command)
+    assert done.code == 0
+    assert done.err.splitlines() == ["3 runs: 3 done already", "3 runs: 3 finished"]
 
 
-def test_job_that_cannot_work_is_listed_and_leaves_no_folder(tmp_path: Path):
+def test_redone_where_told_so(tmp_path: Path):
+    command = ("-m", *TINY, f"outputs={tmp_path}", "seed=0,1")
+    assert run(*command).code == 0
+    made = [(folder / "checkpoints" / "last.ckpt").stat().st_mtime_ns for folder in runs(tmp_path)]
+    again = run(*command, "overwrite=true")
+    assert "2 runs: 2 to do" in again.err
+    for folder, before in zip(runs(tmp_path), made, strict=True):
+        assert (folder / "checkpoints" / "last.ckpt").stat().st_mtime_ns > before
+
+
+def test_what_cannot_work_is_listed_begins_nothing_and_stops_no_other(tmp_path: Path):
     ended = run("-m", *TINY, f"outputs={tmp_path}", "model.width=15,16", "encoding=none,rope")
-    assert ended.code != 0
+    assert ended.code == 1
+    assert ended.err.startswith("4 runs: 2 cannot work, 2 to do")
     assert len(runs(tmp_path)) == 2
-    assert "2 of 4 jobs finished" in ended.err
-    failures = [line for line in ended.err.splitlines() if line.startswith("  #")]
-    assert [line.split()[0] for line in failures] == ["#0", "#1"]
+    failures = [line for line in ended.err.splitlines() if line.startswith("  failed")]
+    assert len(failures) == 2
     assert all("model.width=15 is not divisible by model.heads=2" in line for line in failures)
+
+
+def test_sweep_of_which_nothing_can_work_leaves_nothing(tmp_path: Path):
+    ended = run("-m", *TINY, f"outputs={tmp_path / 'outputs'}", "model.width=15,17")
+    assert ended.code == 2
+    assert ended.err.splitlines()[-1].startswith("error: model.width=15 is not divisible")
+    assert not (tmp_path / "outputs").exists()
 
 
 def test_misspelt_sweep_starts_no_job(tmp_path: Path):
@@ -71,36 +97,111 @@ def test_sweep_over_what_is_asked_trains_once_and_says_so(tmp_path: Path):
     ended = run("-m", *TINY, f"outputs={tmp_path}", "eval.seed=0,1,2")
     assert ended.code == 0
     (folder,) = runs(tmp_path)
-    assert ended.out.count("already trained") == 2
+    assert len(list(folder.glob("lengths*.csv"))) == 3
+    assert ended.err.count("seed=") == 3
+
+
+@pytest.mark.parametrize("launcher", ["serial", "joblib"])
+def test_jobs_of_one_run_wait_for_each_other_and_discard_nothing(launcher: str, tmp_path: Path):
+    command = (*TINY, f"outputs={tmp_path}", "eval.seed=0,1,2", "overwrite=true")
+    with started("-m", *command, f"launcher={launcher}", cwd=tmp_path) as process:
+        assert process.wait(timeout=120) == 0
+    (folder,) = runs(tmp_path)
     assert len(list(folder.glob("lengths*.csv"))) == 3
 
 
-def test_journal_tells_what_every_job_was(tmp_path: Path):
-    run("-m", *TINY, f"outputs={tmp_path}", "seed=3,4")
-    (journal,) = (tmp_path / "sweeps").glob("*/jobs.jsonl")
-    jobs = [json.loads(line) for line in journal.read_text().splitlines()]
-    assert [job["job"] for job in jobs] == [0, 1]
-    assert [job["overrides"][-1] for job in jobs] == ["seed=3", "seed=4"]
-    assert [job["error"] for job in jobs] == [None, None]
+def test_plan_and_journal_tell_what_every_job_is(tmp_path: Path):
+    run("-m", *TINY, f"outputs={tmp_path}", "seed=3")
+    run("-m", *TINY, f"outputs={tmp_path}", "model.width=16,15", "seed=3,4")
+    sweep = SweepFolder(max((tmp_path / "sweeps").iterdir()))
+    plan = sweep.plan()
+    assert plan["command"].endswith("model.width=16,15 seed=3,4")
+    assert [job["job"] for job in plan["jobs"]] == [0, 1, 2, 3]
+    assert [job["state"] for job in plan["jobs"]] == ["todo", "done", "error", "error"]
+    assert [job["label"] for job in plan["jobs"]][:2] == [
+        "model.width=16 seed=4",
+        "model.width=16 seed=3",
+    ]
+    folders = {job["folder"] for job in plan["jobs"]}
+    assert folders == {None, *map(str, runs(tmp_path))}
+    (ended,) = sweep.ended()
+    assert (ended["job"], ended["error"], ended["rows"]) == (0, None, "lengths.csv")
+    assert ended["folder"] == plan["jobs"][0]["folder"]
+    assert ended["seconds"] > 0
+
+
+def test_table_sums_up_the_seeds_of_a_setup(tmp_path: Path):
+    ended = run("-m", *TINY, f"outputs={tmp_path}", "encoding=none,rope", "seed=0,1")
+    lines = [line.split() for line in ended.out.splitlines() if "encoding=" in line]
+    assert [line[:3] for line in lines] == [
+        ["encoding=none", "2/2", "0/2"],
+        ["encoding=rope", "2/2", "0/2"],
+    ]
+    assert "holds to" in ended.out
 
 
 def test_experiment_is_a_sweep_that_the_command_line_can_narrow(tmp_path: Path):
     wanted = ("experiment=who_bit_whom", "encoding=none,rope", "seed=5")
     ended = run(*TINY, f"outputs={tmp_path}", *wanted)
     assert ended.code == 0
-    assert "2 of 2 jobs finished" in ended.err
+    assert "2 runs: 2 finished" in ended.err
     names = {(folder.parent.name, folder.name[:5]) for folder in runs(tmp_path)}
     assert names == {("encoder-none-index", "seed5"), ("encoder-rope-index", "seed5")}
 
 
-def test_sigterm_ends_the_whole_sweep(tmp_path: Path):
+ENDLESS = (*TINY, "trainer.max_steps=1000000", "checkpoint.every=5")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("launcher", "at_once"), [("serial", 1), ("joblib", 2)])
+def test_signal_ends_the_whole_sweep_and_loses_nothing(
+    launcher: str, at_once: int, number: int, code: int, tmp_path: Path
+):
     outputs = tmp_path / "outputs"
-    endless = (*TINY, "trainer.max_steps=1000000", "checkpoint.every=5", f"outputs={outputs}")
-    with started("-m", *endless, "seed=0,1", cwd=tmp_path) as process:
-        wait_until(lambda: list(outputs.rglob("last.ckpt")), process)
-        process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 143
-    assert "stopped: 0 jobs had finished; the same command" in (tmp_path / "output").read_text()
-    (folder,) = runs(outputs)
-    assert folder.name.startswith("seed0-")
-    assert status(folder)["status"] == "interrupted"
+    command = (*ENDLESS, f"outputs={outputs}", "seed=range(5)", f"launcher={launcher}")
+    own = ("launcher.jobs=2",) if launcher == "joblib" else ()
+    with started("-m", *command, *own, cwd=tmp_path) as process:
+        wait_until(lambda: len(list(outputs.rglob("last.ckpt"))) == at_once, process)
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+        assert process.wait(timeout=60) == code
+    said = (tmp_path / "output").read_text()
+    assert f"5 runs: {at_once} interrupted, {5 - at_once} not run" in said
+    assert said.count("  not run  seed=") == 5 - at_once
+    assert "Traceback" not in said
+    assert [status(folder)["status"] for folder in runs(outputs)] == ["interrupted"] * at_once
+    for folder in runs(outputs):
+        assert "the same command goes on from here" in (folder / "train.log").read_text()
+
+
+def test_worker_that_the_system_kills_ends_the_sweep_and_the_same_command_does_the_rest(
+    tmp_path: Path,
+):
+    outputs = tmp_path / "outputs"
+    steps = (*TINY, "trainer.max_steps=2000", "checkpoint.every=5", "eval.probe_every=2000")
+    command = (*steps, f"outputs={outputs}", "seed=range(4)", "launcher=joblib", "launcher.jobs=2")
+    with started("-m", *command, cwd=tmp_path) as process:
+        wait_until(lambda: len(list(outputs.rglob("last.ckpt"))) == 2, process)
+        os.kill(_workers(process.pid)[0], signal.SIGKILL)
+        assert process.wait(timeout=60) == 1
+    said = (tmp_path / "output").read_text()
+    assert "4 runs: 4 not run" in said
+    assert "error: the sweep broke off (TerminatedWorkerError" in said
+    assert said.rstrip().endswith("the same command goes on")
+    assert "Traceback" not in said
+    broken = [status(folder)["status"] for folder in runs(outputs)]
+    assert broken == ["running"] * 2
+    with started("-m", *command, cwd=tmp_path) as process:
+        assert process.wait(timeout=120) == 0
+    assert [status(folder)["status"] for folder in runs(outputs)] == ["finished"] * 4
+    resumed = [status(folder)["resumed_from"] > 0 for folder in runs(outputs)]
+    assert sum(resumed) == 2
+
+
+def _workers(pid: int) -> list[int]:
+    """Processes of joblib below another."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [
+        int(child)
+        for child in children
+        if "popen_loky" in Path(f"/proc/{child}/cmdline").read_text()
+    ]

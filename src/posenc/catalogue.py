@@ -5,8 +5,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from posenc.choosing import PLUGINS, PROJECT, choices, defaults_of
 from posenc.results.labels import MISSING
-from posenc.schema import PLUGINS, PROJECT, choices, defaults_of
 
 SOURCE = Path(__file__).resolve().parent.parent
 ENCODINGS = PROJECT / "experiments" / "encodings"

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import get_type_hints
 
 import hydra
+from hydra.conf import HydraConf
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from hydra.main import get_args_parser
@@ -18,11 +19,14 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from posenc import __version__, sweep
+from posenc import __version__, launching, sweep
+from posenc.choosing import CONFIGS, PROJECT, STARTING, choices
 from posenc.console import forgiving_output
-from posenc.errors import ConfigError, Interrupted, RunFailed
+from posenc.errors import ConfigError, RunFailed
 from posenc.explaining import explain
-from posenc.schema import CONFIGS, PROJECT, Config, choices, load
+from posenc.jobs import run_job
+from posenc.results.outcome import Result
+from posenc.schema import Config, load
 
 OmegaConf.register_new_resolver("posenc_project", lambda name: str(PROJECT / name))
 
@@ -35,6 +39,7 @@ def _catalogue() -> str:
 
 
 OmegaConf.register_new_resolver("posenc_choices", _catalogue)
+launching.register_resolvers()
 
 
 MENDABLE = (ConfigError, RunFailed, HydraException, OmegaConfBaseException)
@@ -52,23 +57,28 @@ def main() -> None:
     # and OSError where it cannot make a folder.
     with one_line_errors(*MENDABLE, ValueError, AssertionError, OSError), forgiving_output():
         sys.argv[1:] = _readable(sys.argv[1:])
-        try:
+        with sweep.conducted():
             _hydra_main()
-        except Interrupted:
-            sweep.summarise(stopped=True)
-            raise
-        except Exception:
-            sweep.summarise()
-            raise
-        sweep.summarise()
 
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
-def _hydra_main(raw: DictConfig) -> float:
-    if HydraConfig.get().mode == RunMode.RUN:
+def _hydra_main(raw: DictConfig) -> float | list[float]:
+    own = HydraConfig.get()
+    if own.mode == RunMode.RUN:
         with one_line_errors(*MENDABLE):  # here already, as Hydra would print a line of its own
-            return _job(raw)
-    return _job(raw)
+            _refuse_several(raw)
+            result = _job(raw, own)
+    else:
+        result = run_job(own, lambda: _job(raw, own, quiet=True))
+    return launching.returned(result, raw.sweeper.objectives)
+
+
+def _refuse_several(raw: DictConfig) -> None:
+    """What only a sweep has use for would otherwise be ignored."""
+    for group, usual in zip(STARTING, ("serial", "grid"), strict=True):
+        chosen = OmegaConf.select(raw, f"{group}.name")
+        if chosen not in (None, usual):
+            raise ConfigError(f"{group}={chosen}: is for a sweep; put -m first, or leave it out")
 
 
 def _readable(arguments: list[str]) -> list[str]:
@@ -94,8 +104,10 @@ def _readable(arguments: list[str]) -> list[str]:
     return arguments
 
 
-def _job(raw: DictConfig) -> float:
-    own = HydraConfig.get()
+def _job(raw: DictConfig, own: HydraConf, *, quiet: bool = False) -> Result:
+    for group in STARTING:
+        if group not in raw:
+            raise ConfigError(f"{group} is missing: no key can be left out")
     for group, choice in own.runtime.choices.items():
         if not isinstance(choice, str | None):
             raise ConfigError(f"{group}={choice}: choose one, or put -m first to run several")
@@ -112,7 +124,7 @@ def _job(raw: DictConfig) -> float:
     from posenc.run import train  # imports torch, which a bad command need not wait for
 
     try:
-        return train(config, list(own.overrides.task))
+        return train(config, list(own.overrides.task), quiet=quiet)
     except MENDABLE:
         raise
     except Exception as error:  # before the run began: there is no folder to tell of it

@@ -7,8 +7,9 @@ from typing import Any, cast, get_type_hints
 
 from hydra.errors import OverrideParseException
 
+from posenc.choosing import STARTING, choices
 from posenc.errors import one_of, suggestion
-from posenc.schema import choices, expected
+from posenc.schema import expected
 from posenc.settings import Config
 
 REMEDIES = {
@@ -74,6 +75,9 @@ def _unknown(key: str) -> str:
     """
     if _is_hydra(key):
         return f"{key}: no such key; see --cfg hydra"
+    group = key.partition(".")[0]
+    if group in STARTING:
+        return f"{key}: no such key; configs/{group}/ shows those of every choice"
     part, known, schema = "", list[str](), cast(Any, Config)
     for part in key.split("."):
         known = list(get_type_hints(schema)) if is_dataclass(schema) else []

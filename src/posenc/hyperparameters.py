@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from functools import cache
 from typing import Any, cast, get_type_hints
 
+from posenc.choosing import PLUGINS, choices, defaults_of
 from posenc.results.identity import Settings, flat, identity, shaping
-from posenc.schema import PLUGINS, Config, choices, defaults_of
+from posenc.schema import Config
 
 Column = bool | float | str
 

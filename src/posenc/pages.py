@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from posenc.catalogue import Page, explained, page, stands_for
+from posenc.choosing import choices
 from posenc.results.kept import First
 from posenc.results.labels import MASK_TELLS_ORDER, MISSING
 from posenc.results.statistics import HOLDS
-from posenc.schema import choices
 
 LENGTHS = (20, 40, 100)
 """The longest that is trained, and two beyond."""

@@ -8,13 +8,14 @@ from typing import Any
 
 from posenc.building import build, make_task
 from posenc.catalogue import ENCODINGS, page
+from posenc.choosing import defaults_of
 from posenc.encodings.base import Encoding
 from posenc.errors import ConfigError
 from posenc.model.transformer import Transformer
 from posenc.pages import Facts
 from posenc.results.charts import Picture, png, subtitled
 from posenc.results.kept import training_steps
-from posenc.schema import Config, defaults_of
+from posenc.schema import Config
 from posenc.training.pictures import PICTURES, encoding_pictures, longest_fitting, text_ids
 
 SHORTEST, LONGEST = 8, 4096

@@ -8,23 +8,24 @@ import sys
 from dataclasses import is_dataclass
 from functools import reduce
 from operator import getitem
-from pathlib import Path
 from typing import Any, cast, get_args, get_origin, get_type_hints
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException, ValidationError
 
-from posenc.errors import ConfigError, check_choice, one_of, suggestion
+from posenc.choosing import (
+    PLUGINS,
+    STARTING,
+    check_plugin,
+    check_settings,
+    choices,
+    defaults_of,
+    popped,
+)
+from posenc.errors import ConfigError, check_choice, suggestion
 from posenc.problem_files import pinned
 from posenc.settings import Config
 from posenc.shapes import Shape
-
-PROJECT = Path(__file__).resolve().parents[2]
-CONFIGS = PROJECT / "configs"
-if not CONFIGS.is_dir():
-    raise ImportError(f"{CONFIGS} is missing: posenc runs from its checkout, so install it with -e")
-PLUGINS = ("task", "encoding", "positions")
-"""Groups whose keys are those of the chosen yaml and name the settings of a class."""
 
 RANGES: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("seed", "eval.seed"), (0, 2**63 - 1)),
@@ -35,13 +36,10 @@ RANGES: dict[str, tuple[int, int]] = {
     "optimizer.weight_decay": (0, 10**9), "optimizer.warmup": (0, 1),
     "trainer.max_steps": (1, 10**9), "trainer.gradient_clip_val": (0, 10**9),
     "trainer.accumulate_grad_batches": (1, 10**9), "trainer.log_every_n_steps": (1, 10**9),
-    "eval.probe_every": (1, 10**9),
+    "eval.probe_every": (1, 10**9), "trainer.devices": (1, 1024),
 }  # fmt: skip
 """Least and most. No upper end is in the way of an experiment: beyond them a library underneath
 breaks, mostly with a message that names no key."""
-
-LARGEST_SETTING = 2**24
-"""The same for whole numbers in PLUGINS; PyTorch draws from no more ids."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "trainer.accelerator": ("cpu", "gpu"),
@@ -55,10 +53,13 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
     try:
         plain = OmegaConf.to_container(OmegaConf.create(raw), resolve=True)
         assert isinstance(plain, dict)
+        launcher, _ = (popped(group, plain) for group in STARTING)
         _refuse_unknown(Config, plain, "")
+        if plain["threads"] == "auto":
+            plain["threads"] = launcher.get("cores", "auto")
         for group in PLUGINS:
-            _check_plugin(group, plain[group])
-        _check_choice("logger", plain["logger"])
+            check_plugin(group, plain[group])
+        check_settings("logger", plain["logger"])
         plain["task"] = pinned(plain["task"])
         for part in plain["encoding"].get("parts", []):
             if part["positions"] == plain["positions"]:
@@ -73,18 +74,6 @@ def load(raw: DictConfig | dict[str, Any]) -> Config:
     assert isinstance(config, Config)
     _refuse_impossible(config)
     return config
-
-
-def choices(group: str) -> list[str]:
-    """The names that `group=` can take."""
-    return sorted(file.stem for file in (CONFIGS / group).glob("*.yaml"))
-
-
-def defaults_of(group: str, name: str) -> dict[str, Any]:
-    """What the yaml of a choice says."""
-    settings = OmegaConf.to_container(OmegaConf.load(CONFIGS / group / f"{name}.yaml"))
-    assert isinstance(settings, dict)
-    return {str(key): value for key, value in settings.items()}
 
 
 def expected(key: str) -> str:
@@ -125,82 +114,6 @@ def _is_flat(value: Any) -> bool:
         or (isinstance(each, int) and abs(each) > sys.float_info.max)
         for each in (value if isinstance(value, list) else [value])
     )
-
-
-def _check_plugin(group: str, node: Any) -> None:
-    """A chosen class is the one that its yaml names, and so are its keys; parts are encodings."""
-    name, defaults = _chosen(group, node)
-    if "_target_" not in defaults:
-        raise ConfigError(f"{group}.name={name}: stands for other settings; set {group}={name}")
-    target, known = node.get("_target_"), defaults["_target_"]
-    if target != known:
-        raise ConfigError(f"{group}._target_={target}: {name} is {known}; set {group}={name}")
-    _check_choice(group, node)
-    if "parts" in defaults:
-        if not node["parts"]:
-            raise ConfigError(f"{group}.parts=[]: name encodings, such as [learned,fire]")
-        node["parts"] = [_part(part) for part in node["parts"]]
-
-
-def _chosen(group: str, node: Any) -> tuple[str, dict[str, Any]]:
-    """The name of a choice and what its yaml says."""
-    name = str(node.get("name") if isinstance(node, dict) else node)
-    if not isinstance(node, dict) or name not in choices(group):
-        raise ConfigError(f"{group}={name}: {one_of(choices(group))}")
-    return name, defaults_of(group, name)
-
-
-def _check_choice(group: str, node: Any) -> None:
-    """The keys of a choice are those of its yaml, and so are the types of their values."""
-    _, defaults = _chosen(group, node)
-    unknown = [str(key) for key in node if key not in defaults]
-    if unknown:
-        raise ConfigError(f"{group}.{unknown[0]}: no such key; {suggestion(unknown[0], defaults)}")
-    for key, default in defaults.items():
-        if node.get(key, "???") == "???":
-            raise ConfigError(f"{group}.{key} is missing: no key can be left out")
-        if not _same_kind(node[key], default):
-            kind = type(default).__name__
-            raise ConfigError(f"{group}.{key}={node[key]}: must be of type {kind}, as {default} is")
-        if isinstance(node[key], int) and abs(node[key]) > LARGEST_SETTING:
-            raise ConfigError(f"{group}.{key}={node[key]}: must be at most {LARGEST_SETTING}")
-        if isinstance(default, float):
-            node[key] = float(node[key])  # 10000 and 10000.0 are one configuration
-        if default is None and isinstance(node[key], float) and node[key].is_integer():
-            node[key] = int(node[key])  # and so are 20.0 and 20
-
-
-def _part(given: Any) -> dict[str, Any]:
-    """Name or settings of one encoding among several, completed: two spellings are one run."""
-    part = {"name": given} if isinstance(given, str) else given
-    if not isinstance(part, dict) or "name" not in part:
-        raise ConfigError(f"encoding.parts: {given} is no encoding; name one, or {{name: ...}}")
-    own = part.get("positions")
-    if own is not None and not isinstance(own, dict):
-        own = {"name": own}
-    try:
-        node = _completed("encoding", {key: part[key] for key in part if key != "positions"})
-        positions = own and _completed("positions", own)
-    except ConfigError as error:
-        raise ConfigError(f"encoding.parts: {error}") from None
-    if "parts" in node:
-        raise ConfigError(f"encoding.parts: {node['name']} has parts itself; name all in one list")
-    return node | {"positions": positions}
-
-
-def _completed(group: str, node: dict[str, Any]) -> dict[str, Any]:
-    """Settings that are not given are those of the yaml."""
-    name = str(node.get("name"))
-    node = (defaults_of(group, name) if name in choices(group) else {}) | node
-    _check_plugin(group, node)
-    return node
-
-
-def _same_kind(value: Any, default: Any) -> bool:
-    if isinstance(default, float):
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and abs(value) <= sys.float_info.max
-    return default is None or type(value) is type(default)
 
 
 def _refuse_impossible(config: Config) -> None:

@@ -1,59 +1,200 @@
-"""What became of each job of a sweep, also of those that never got as far as a run folder."""
+"""A sweep: what it plans, which of that is done already, and what becomes of every job.
 
-import json
+Hydra's launchers run the jobs, in this process or in others; nothing here starts one.
+"""
+
+import multiprocessing
 import os
+import platform
+import shlex
+import signal
 import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
-from hydra.core.utils import JobReturn, JobStatus
+from hydra.core.utils import JobStatus
 from hydra.experimental.callback import Callback
-from hydra.types import RunMode
-from omegaconf import DictConfig
+from omegaconf import DictConfig, open_dict
 
-JOURNAL = "jobs.jsonl"
-_folder: Path | None = None
+from posenc.errors import ConfigError, Interrupted, RunFailed
+from posenc.explaining import explain
+from posenc.results.records import RunFolder
+from posenc.results.sweeps import Entry, SweepFolder
+from posenc.schema import Config, load
+
+Job = Sequence[str]
+"""The overrides of one job."""
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+_conducted: SweepFolder | None = None
+"""The sweep that this process conducts."""
+_stopped: int | None = None
+"""The signal that stopped this process, in whose sweep nothing is to begin any more."""
 
 
-class Journal(Callback):
-    """Appends a line for every finished job to jobs.jsonl in the sweep's folder."""
+class Conductor(Callback):
+    """Tells the process that conducts a sweep from those that only run its jobs."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Remembers the sweep that this process conducts."""
-        global _folder
-        _folder = Path(config.hydra.sweep.dir)
-
-    def on_job_end(self, config: DictConfig, job_return: JobReturn, **kwargs: Any) -> None:
-        """Runs wherever the job ran, which may be another process."""
-        if config.hydra.mode != RunMode.MULTIRUN:
-            return
-        failed = job_return.status == JobStatus.FAILED
-        entry = {
-            "job": config.hydra.job.num,
-            "overrides": list(config.hydra.overrides.task),
-            "error": str(job_return._return_value) if failed else None,
-        }
-        with (Path(config.hydra.sweep.dir) / JOURNAL).open("a") as file:
-            file.write(json.dumps(entry) + os.linesep)
+        """Runs in the conductor alone, before its sweeper."""
+        global _conducted
+        _conducted = SweepFolder(Path(config.hydra.sweep.dir))
 
 
-def summarise(*, stopped: bool = False) -> None:
-    """Prints how the sweep of this process, if any, ended, and each failure with its reason."""
-    if _folder is None:
-        return
-    journal = _folder / JOURNAL
-    lines = journal.read_text().splitlines() if journal.exists() else []
-    jobs = sorted(map(json.loads, lines), key=_number)
-    failures = [job for job in jobs if job["error"] is not None]
-    finished = len(jobs) - len(failures)
-    if stopped:
-        end = f"stopped: {finished} jobs had finished; the same command does the rest"
+@contextmanager
+def conducted() -> Iterator[None]:
+    """Inside, a signal first lets jobs in other processes save what they have; at the end of a
+    sweep its summary is printed, however it ends."""
+    global _conducted, _stopped
+    before = {number: signal.signal(number, _stop) for number in SIGNALS}
+    try:
+        yield
+    except BaseException:
+        _summarise()
+        raise
     else:
-        end = f"{finished} of {len(jobs)} jobs finished; scripts/report.py compares them"
-    print(f"\n{end}", file=sys.stderr)
-    for job in failures:
-        print(f"  #{job['job']} {' '.join(job['overrides'])}: {job['error']}", file=sys.stderr)
+        _summarise()
+    finally:
+        if _conducted is not None:
+            _conducted.end()
+        _conducted = _stopped = None
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _number(job: dict[str, Any]) -> int:
-    return int(job["job"])
+def _stop(number: int, frame: FrameType | None) -> NoReturn:
+    """Passes the signal on and waits until no job is left at work; a second one does not wait."""
+    global _stopped
+    first, _stopped = _stopped is None, number
+    others = multiprocessing.active_children()
+    if _conducted is not None and first and others:
+        for other in others:
+            if other.pid is not None:
+                os.kill(other.pid, signal.SIGTERM)
+        while _conducted.anyone_busy():
+            time.sleep(0.05)
+    raise Interrupted(128 + number)
+
+
+def conduct(
+    jobs: Sequence[Job],
+    config: DictConfig,
+    *,
+    compose: Callable[[list[str]], DictConfig],
+    launch: Callable[..., Sequence[Any]],
+) -> list[Any]:
+    """Launches the jobs whose run is not done yet; returns what Hydra's launcher does.
+
+    Jobs of one run folder, which differ in what they ask of it, are launched one after the other.
+    Raises ConfigError where no job can work, RunFailed where one failed.
+    """
+    assert _conducted is not None
+    print(f"{len(jobs)} runs", end="", file=sys.stderr, flush=True)
+    rounds, others = _plan(jobs, compose)
+    todo = [entry for each in rounds for entry in each]
+    done = sum(entry["state"] == "done" for entry in others)
+    errors = [entry for entry in others if entry["state"] == "error"]
+    parts = [f"{done} done already"] * (done > 0) + [f"{len(errors)} cannot work"] * bool(errors)
+    parts += [f"{len(todo)} to do, {config.launcher.jobs} at a time"] if todo else []
+    print(f": {', '.join(parts)}", file=sys.stderr)
+    if errors and not todo and not done:
+        raise ConfigError(errors[0]["reason"])
+    _begin(_conducted, config, [*todo, *others])
+    results: list[Any] = []
+    for each in rounds:
+        try:
+            results += launch([job["overrides"] for job in each], initial_job_idx=len(results))
+        except Exception as error:  # not of a job, which tells its own
+            if _stopped is not None:
+                raise Interrupted(128 + _stopped) from None
+            reason = f"{type(error).__name__}: {explain(error)}"
+            raise RunFailed(f"the sweep broke off ({reason}); the same command goes on") from error
+    if _stopped is not None:
+        raise Interrupted(128 + _stopped)
+    if failed := len(errors) + sum(each.status is JobStatus.FAILED for each in results):
+        raise RunFailed(f"{failed} of {len(jobs)} runs failed; the same command tries them again")
+    return results
+
+
+def _plan(
+    jobs: Sequence[Job], compose: Callable[[list[str]], DictConfig]
+) -> tuple[list[list[Entry]], list[Entry]]:
+    """What to launch, one list after the other, and what is done or cannot work."""
+    common = set.intersection(*(set(job) for job in jobs))
+    rounds: list[list[Entry]] = []
+    others: list[Entry] = []
+    visits: dict[Path, int] = {}
+    composed: dict[tuple[str, ...], DictConfig] = {}
+    for job in jobs:
+        label = " ".join(each for each in job if each not in common)
+        entry: Entry = {"overrides": list(job), "label": label, "folder": None, "reason": None}
+        rest = tuple(each for each in job if not each.startswith("seed="))
+        if rest not in composed:  # composing takes far longer than all the rest
+            composed[rest] = compose(list(rest))
+        try:
+            config = load(_seeded(composed[rest], job))
+            folder = RunFolder.of(asdict(config))
+        except ConfigError as error:
+            others.append(entry | {"state": "error", "reason": explain(error)})
+            continue
+        entry["folder"] = str(folder.path)
+        if _is_done(folder, config):
+            rows = folder.rows_name(asdict(config))
+            others.append(entry | {"state": "done", "rows": rows})
+            continue
+        visit = visits[folder.path] = visits.get(folder.path, -1) + 1
+        if visit == len(rounds):
+            rounds.append([])
+        if visit > 0 and config.overwrite:
+            entry["overrides"].append("overwrite=false")  # or it would discard what came before
+        rounds[visit].append(entry | {"state": "todo"})
+    return rounds, others
+
+
+def _seeded(composed: DictConfig, job: Job) -> DictConfig:
+    seeds = [each.removeprefix("seed=") for each in job if each.startswith("seed=")]
+    raw = composed.copy()
+    with open_dict(raw):
+        del raw["hydra"]
+    raw.merge_with_dotlist([f"seed={seed}" for seed in seeds])
+    return raw
+
+
+def _is_done(folder: RunFolder, config: Config) -> bool:
+    """Whether a run has all that is asked for; one that cannot be read will tell in its job."""
+    try:
+        status = folder.status()
+        rows = folder.path / folder.rows_name(asdict(config))
+    except ConfigError:
+        return False
+    told = status.get("published") or config.logger["name"] == "none"
+    return status.get("status") == "finished" and told and rows.exists() and not config.overwrite
+
+
+def _begin(folder: SweepFolder, config: DictConfig, jobs: Sequence[Entry]) -> None:
+    folder.begin(
+        command=shlex.join(["python", *sys.argv]),
+        host=platform.node(),
+        started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        at_a_time=config.launcher.jobs,
+        jobs=[{"job": number, **entry} for number, entry in enumerate(jobs)],
+    )
+
+
+def conducting() -> bool:
+    """Whether this process conducts the sweep of whose jobs it runs one."""
+    return _conducted is not None
+
+
+def _summarise() -> None:
+    if _conducted is None or not _conducted.path.exists():
+        return
+    from posenc.results.sweep_table import print_sweep
+
+    print_sweep(_conducted)

@@ -11,9 +11,9 @@ from catalogue import source, stir
 from sequences import sequences
 from torch.nn.functional import cross_entropy
 
+from posenc.choosing import choices
 from posenc.errors import ConfigError
 from posenc.positions.several import Several
-from posenc.schema import choices
 from posenc.shapes import Shape
 
 B, T, SYMBOLS = 3, 8, 7

@@ -16,13 +16,13 @@ import pytest
 from command_line import Ended
 from rich.console import Console
 
+from posenc.choosing import PROJECT
 from posenc.errors import ConfigError
 from posenc.results.document import Document
 from posenc.results.legible import Legible
 from posenc.results.panels import Panel
 from posenc.results.reading import Found, read
 from posenc.results.report import READING, document, markdown, summary
-from posenc.schema import PROJECT
 
 Planted = Callable[..., list[dict[str, Any]]]
 Read = Callable[..., Found]

@@ -13,8 +13,8 @@ import pytest
 from command_line import TINY, only_run, run, runs, started, wait_until
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from posenc.choosing import choices
 from posenc.errors import ConfigError, Interrupted, RunFailed
-from posenc.schema import choices
 from posenc.training import loggers
 from posenc.training.runlog import TableLog
 

@@ -1,0 +1,24 @@
+"""The sweeper of `sweeper=grid`, in the one package where Hydra looks for sweepers."""
+
+from functools import partial
+from typing import Any
+
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra.core.override_parser.overrides_parser import OverridesParser
+
+
+class Grid(BasicSweeper):
+    """Every combination of the listed values, apart from those whose run is done already."""
+
+    def sweep(self, arguments: list[str]) -> Any:
+        """Launches what is missing. Raises RunFailed where a job fails."""
+        from posenc.sweep import conduct  # while Hydra looks for plugins it need not be loaded
+
+        assert self.hydra_context is not None
+        assert self.config is not None
+        assert self.launcher is not None
+        loader = self.hydra_context.config_loader
+        given = OverridesParser.create(loader).parse_overrides([*self._parse_config(), *arguments])
+        (jobs,) = self.split_arguments(given, None)
+        compose = partial(loader.load_sweep_config, self.config)
+        return conduct(jobs, self.config, compose=compose, launch=self.launcher.launch)

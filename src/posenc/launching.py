@@ -1,0 +1,72 @@
+"""What the yaml of launchers and sweepers ask of this machine and of a study."""
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from posenc.errors import check_choice
+from posenc.results.outcome import Result
+
+LESS_IS_BETTER = ("parameters", "train_seconds")
+OBJECTIVES = ("score", "in_range", "holds_to", *LESS_IS_BETTER)
+"""What main can return of a run."""
+
+SQLITE = "sqlite:///"
+
+
+def cores(jobs: int) -> int:
+    """Of the CPU cores that this process may use, the share of one of several jobs at a time."""
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, (usable or 1) // max(1, jobs))
+
+
+def directions(objectives: Sequence[str]) -> str | list[str]:
+    """As Optuna names them: one, or one for each of several objectives."""
+    for name in objectives:
+        check_choice("sweeper.objectives", name, OBJECTIVES)
+    found = ["minimize" if name in LESS_IS_BETTER else "maximize" for name in objectives]
+    return found[0] if len(found) == 1 else found
+
+
+def returned(result: Result, objectives: Sequence[str]) -> float | list[float]:
+    """What a sweeper gets of a run; nan stands for what was not tested."""
+    values = [
+        getattr(result, check_choice("sweeper.objectives", each, OBJECTIVES)) for each in objectives
+    ]
+    found = [math.nan if value is None else float(value) for value in values]
+    return found[0] if len(found) == 1 else found
+
+
+def trials_left(trials: int, study: str, storage: str) -> int:
+    """How many a study still lacks."""
+    return max(0, trials - sum(_trials(study, storage)))
+
+
+def sampler_seed(seed: int, study: str, storage: str) -> int:
+    """Another one whenever a study is continued, or it would propose the same trials again."""
+    return (seed * 1_000_003 + len(_trials(study, storage))) % 2**32
+
+
+def _trials(study: str, storage: str) -> list[bool]:
+    """Whether each trial of a study is complete; makes room for the storage where it is a file."""
+    if storage.startswith(SQLITE):
+        Path(storage.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    try:
+        found = optuna.load_study(study_name=study, storage=storage).get_trials(deepcopy=False)
+    except KeyError:
+        return []
+    return [trial.state == optuna.trial.TrialState.COMPLETE for trial in found]
+
+
+def register_resolvers() -> None:
+    """Makes these functions known to the yaml."""
+    OmegaConf.register_new_resolver("posenc_cores", cores)
+    OmegaConf.register_new_resolver("posenc_directions", directions)
+    OmegaConf.register_new_resolver("posenc_trials_left", trials_left)
+    OmegaConf.register_new_resolver("posenc_sampler_seed", sampler_seed)

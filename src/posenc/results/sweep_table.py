@@ -1,0 +1,105 @@
+"""What a sweep came to: a table of its setups, and what failed or did not run."""
+
+import sys
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from posenc.errors import ConfigError
+from posenc.results.labels import MISSING
+from posenc.results.outcome import Result
+from posenc.results.records import RunFolder
+from posenc.results.sweeps import Entry, SweepFolder
+from posenc.results.terminal import WIDEST
+
+LISTED = 20
+"""Jobs that are named one by one; of more, only the number is told."""
+
+
+def print_sweep(sweep: SweepFolder) -> None:
+    """Prints a row for every setup, its seeds together, then every job without a result."""
+    ended = {entry["job"]: entry for entry in sweep.ended()}
+    planned = {entry["job"]: entry for entry in sweep.plan().get("jobs", [])}
+    jobs = [planned.get(job, {}) | ended.get(job, {}) for job in sorted(planned | ended)]
+    ends = [_end(job, begun=job["job"] in ended) for job in jobs]
+    results = [
+        _result(job) if end == "finished" else None for job, end in zip(jobs, ends, strict=True)
+    ]
+    setups: dict[str, list[Result | None]] = defaultdict(list)
+    for job, result in zip(jobs, results, strict=True):
+        setups[_setup(job)].append(result)
+    print(flush=True)
+    console, table = Console(highlight=False), _table(setups)
+    table.width = console.measure(table, options=console.options.update(width=WIDEST)).maximum
+    console.print(table, crop=False)
+    kinds = {end: ends.count(end) for end in sorted(set(ends), key=ENDS.index)}
+    counts = ", ".join(f"{count} {end}" for end, count in kinds.items())
+    print(f"{len(jobs)} runs: {counts}", file=sys.stderr)
+    missing = [(job, end) for job, end in zip(jobs, ends, strict=True) if end != "finished"]
+    for job, end in missing[:LISTED]:
+        reason = job.get("error") or job.get("reason")
+        why = f": {reason}" if reason and reason != end else ""
+        print(f"  {end}  {job['label']}{why}", file=sys.stderr)
+    if more := missing[LISTED:]:
+        print(f"  and {len(more)} more; scripts/status.py lists them", file=sys.stderr)
+
+
+ENDS = ("finished", "failed", "interrupted", "not run")
+"""How a job can end, in the order in which they are counted."""
+
+
+def _end(job: Entry, *, begun: bool) -> str:
+    if not begun:
+        return {"done": "finished", "error": "failed"}.get(job["state"], "not run")
+    if job["error"] is None:
+        return "finished"
+    return "interrupted" if job["error"] == "interrupted" else "failed"
+
+
+def _result(job: Entry) -> Result | None:
+    """None where the rows were damaged or taken away since."""
+    try:
+        result = Result.read(RunFolder(Path(job["folder"])), job["rows"])
+    except ConfigError:
+        return None
+    return result if result.rows else None
+
+
+def _setup(job: Entry) -> str:
+    """A job's label without its seed."""
+    return " ".join(part for part in job["label"].split(" ") if not part.startswith("seed="))
+
+
+def _table(setups: dict[str, list[Result | None]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("", "runs", "fitted", "in range", "score", "lowest", "highest", "holds to"):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    for setup, results in setups.items():
+        found = [result for result in results if result is not None]
+        done = f"{len(found)}/{len(results)}"
+        table.add_row(setup or "all", done, *_cells(found))
+    return table
+
+
+def _cells(results: Sequence[Result]) -> list[str]:
+    """Scores are those of fitted runs, as elsewhere."""
+    fitted = [result for result in results if result.fitted]
+    in_range = [result.in_range for result in results if result.in_range is not None]
+    scores = [result.score for result in fitted if result.score is not None]
+    held = [result.holds_to for result in fitted]
+    holds = "–".join(map(str, sorted({min(held), max(held)}))) if held else MISSING
+    return [
+        f"{len(fitted)}/{len(results)}",
+        _number(mean(in_range) if in_range else None),
+        *(_number(each(scores) if scores else None) for each in (mean, min, max)),
+        holds,
+    ]
+
+
+def _number(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.3f}"

@@ -1,0 +1,93 @@
+"""The folder of a sweep: what was planned, what became of each job, and who is at work on it.
+
+outputs/sweeps/<time>/
+    plan.json     the command, and every job with its run folder
+    jobs.jsonl    a line for every job that ended
+    .lock         held by the process that conducts the sweep
+    .busy         held by every process that is within a job
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from posenc.results.records import put_in_place
+
+Entry = dict[str, Any]
+"""Of a job: its number `job`, its `overrides`, its `label`, which is those in which it differs from
+the others; of a planned one its `folder`, its `state` (todo, done, or error) and the `reason`;
+of one that ended the `error`, if any, or its `folder`, the file of its `rows`, and `seconds`."""
+
+
+class SweepFolder:
+    """Written by a conductor and by jobs in processes of their own, perhaps on other machines."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: TextIO | None = None
+
+    def begin(self, **plan: Any) -> None:
+        """Writes plan.json, and holds the folder as its conductor until the process ends."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._lock = (self.path / ".lock").open("w")
+        fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        unfinished = self.path / ".plan.json.unfinished"
+        unfinished.write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
+        put_in_place(unfinished, self.path / "plan.json")
+
+    def end(self) -> None:
+        """Lets go of the folder."""
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def plan(self) -> dict[str, Any]:
+        """What `begin` wrote, or nothing."""
+        path = self.path / "plan.json"
+        return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+    def add(self, entry: Entry) -> list[Entry]:
+        """Appends what became of a job, and returns all entries."""
+        with (self.path / "jobs.jsonl").open("a+", encoding="utf-8") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX)  # several machines may append to one file
+            file.write(json.dumps(entry) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+            file.seek(0)
+            return _entries(file)
+
+    def ended(self) -> list[Entry]:
+        """What became of the jobs that ended, in that order."""
+        path = self.path / "jobs.jsonl"
+        if not path.exists():
+            return []
+        with path.open(encoding="utf-8") as file:
+            return _entries(file)
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Inside, this process is within a job, which a crash ends, too."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / ".busy").open("a+") as file:
+            fcntl.lockf(file, fcntl.LOCK_SH)
+            yield
+
+    def anyone_busy(self) -> bool:
+        """Whether another process is within a job."""
+        if not (self.path / ".busy").exists():
+            return False
+        with (self.path / ".busy").open("a+") as file:
+            try:
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return True
+            return False
+
+
+def _entries(file: TextIO) -> list[Entry]:
+    """A line that a crash cut short is left out."""
+    return [json.loads(line) for line in file if line.endswith("\n")]
