@@ -1,7 +1,7 @@
 """How well a network answers at each length: a pure function of the network and a seed."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -44,7 +44,7 @@ def by_length(
     net: Transformer,
     task: Task,
     positions: Positions,
-    lengths: Sequence[int],
+    lengths: Iterable[int],
     *,
     samples: int,
     seed: int,

@@ -6,11 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from posenc.building import batches
-from posenc.checkpoint import load_weights, read_checkpoint
+from posenc.checkpoint import load_weights
 from posenc.evaluation import LengthScore, bits_by_place, by_length
 from posenc.experiment import Experiment
 from posenc.results.details import write_details
 from posenc.results.identity import fingerprint, identity
+from posenc.results.progress import Progress
 from posenc.results.records import RunFolder
 from posenc.schema import Config
 from posenc.tasks.base import Task
@@ -34,7 +35,7 @@ def evaluate(
     rows = folder.read_rows(name)
     if not rows:
         tried_out = fingerprint(settings) != folder.fingerprint
-        load_weights(experiment.net, read_checkpoint(folder.checkpoint), longer=tried_out)
+        load_weights(experiment.net, folder.checkpoint, longer=tried_out)
         rows = score(config, experiment, folder, name)
     return rows, folder.seen_in_training(name)
 
@@ -43,13 +44,20 @@ def score(config: Config, experiment: Experiment, folder: RunFolder, name: str) 
     """Evaluates at every length and writes the rows into the file of that name."""
     experiment.net.to("cuda" if config.trainer.accelerator == "gpu" else "cpu")
     asked = {"samples": config.eval.samples, "seed": config.eval.seed}
-    lengths = experiment.evaluated
-    scores = by_length(experiment.net, experiment.tested, experiment.positions, lengths, **asked)
+    lengths, seconds = experiment.evaluated, config.eval.second or []
+    progress = Progress(folder.path, "evaluating", of=len(lengths) * (1 + len(seconds)))
+    scores = by_length(
+        experiment.net,
+        experiment.tested,
+        experiment.positions,
+        progress.each(lengths),
+        **asked,
+    )
     run = {**identity(asdict(config)), "fingerprint": folder.fingerprint}
     rows = [_row(config, experiment, experiment.tested, found) | run for found in scores]
     details = {
         "places": _places(config, experiment, scores),
-        "grid": _grid(config, experiment, asked),
+        "grid": _grid(config, experiment, asked, progress),
         "bits": _bits(config, experiment, asked),
     }
     for kind, table in details.items():
@@ -80,14 +88,15 @@ def _places(config: Config, experiment: Experiment, scores: Sequence[LengthScore
     return rows
 
 
-def _grid(config: Config, experiment: Experiment, asked: dict[str, int]) -> list[Row]:
+def _grid(
+    config: Config, experiment: Experiment, asked: dict[str, int], progress: Progress
+) -> list[Row]:
     """Every length with every second size that `eval.second` names."""
     rows = []
     for second in config.eval.second or []:
         task = experiment.tested.sized(second)
-        scores = by_length(
-            experiment.net, task, experiment.positions, experiment.evaluated, **asked
-        )
+        lengths = progress.each(experiment.evaluated)
+        scores = by_length(experiment.net, task, experiment.positions, lengths, **asked)
         rows += [{**_row(config, experiment, task, found), "second": second} for found in scores]
     return rows
 

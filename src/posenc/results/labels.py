@@ -23,3 +23,11 @@ def mask_tells_order(model: str, encoding: str) -> bool:
 def signed(value: float) -> str:
     """A difference to three decimals, with a sign that is as wide as a plus; nothing is -0.000."""
     return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
+
+
+def duration(seconds: float) -> str:
+    """In the largest unit that leaves at least two of it."""
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds:.0f} s"

@@ -1,7 +1,7 @@
 """What is seen of a training run while it goes on: logged figures and a progress bar."""
 
-import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytorch_lightning as pl
@@ -26,25 +26,27 @@ REDRAWN = 0.1
 class Monitor(pl.Callback):
     """Every `log_every_n_steps` of the trainer, and at the end: loss, exact match and speed.
 
-    Between those steps nothing is computed and nothing is read back from the device. Raises
-    FloatingPointError as soon as it meets a loss that is not finite.
+    Between those steps nothing is computed and nothing is read back from the device. `show` is told
+    the step, and as `steps_per_second` the mean speed so far, whenever the bar may be drawn.
     """
 
-    def __init__(self, *, progress_bar: bool) -> None:
+    def __init__(self, *, progress_bar: bool, show: Callable[..., None]) -> None:
         self.tokens = 0
         """Tokens trained on since this process took up the run."""
         self.seconds = 0.0
         """Wall-clock seconds that they took."""
+        self._show = show
         self._started = time.perf_counter()
         self._bar = Progress(*COLUMNS, console=Console(stderr=True), disable=not progress_bar)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the clock and draws the bar."""
-        self._logged_step = trainer.global_step
+        self._first_step = self._logged_step = trainer.global_step
         self._logged_tokens = 0
-        self._started = self._logged_time = self._drawn = time.perf_counter()
+        self._started = self._logged_time = time.perf_counter()
         self._line = self._bar.add_task("", total=trainer.max_steps, figures="")
         self._bar.start()
+        self._draw(trainer)
 
     def on_train_batch_end(
         self,
@@ -58,14 +60,14 @@ class Monitor(pl.Callback):
         step = trainer.global_step
         self.tokens += batch.prompt.numel() + batch.answer.numel()
         if time.perf_counter() > self._drawn + REDRAWN:
-            self._bar.update(self._line, completed=step)
-            self._drawn = time.perf_counter()
+            self._draw(trainer)
         due = step % trainer.log_every_n_steps == 0 or step == trainer.max_steps  # type: ignore[attr-defined]
         if due and step != self._logged_step:
             self._log(trainer, outputs, batch)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stops the clock."""
+        self._draw(trainer)
         self._stop()
 
     def on_exception(self, *_: Any) -> None:
@@ -76,13 +78,20 @@ class Monitor(pl.Callback):
         self.seconds = time.perf_counter() - self._started
         self._bar.stop()
 
+    def _draw(self, trainer: pl.Trainer) -> None:
+        step, self._drawn = trainer.global_step, time.perf_counter()
+        self._bar.update(self._line, completed=step)
+        if trainer.is_global_zero:
+            speed = (step - self._first_step) / (self._drawn - self._started)
+            self._show(step, steps_per_second=round(speed, 4) or None)
+
     def _log(self, trainer: pl.Trainer, outputs: Any, batch: Sample) -> None:
         step, now = trainer.global_step, time.perf_counter()
         metrics = AnswerMetrics().to(outputs["logits"].device)
-        metrics.update(outputs["logits"], batch.answer, batch.scored)
-        loss = outputs["loss"].item()
-        if not math.isfinite(loss):
-            raise FloatingPointError(f"the loss is {loss} at step {step}: lower optimizer.lr")
+        own = batch.rows(outputs["rows"])
+        metrics.update(outputs["logits"], own.answer, own.scored)
+        metrics.sync()  # with the other ranks, as below; each has its share of the loss
+        loss = trainer.strategy.reduce(outputs["loss"], reduce_op="sum").item()
         elapsed = now - self._logged_time
         figures = {
             "train/loss": loss,
