@@ -34,7 +34,7 @@ def test_job_that_breaks_stops_no_other_and_is_tried_again(
     assert type(error).__name__ in ends["seed1"]["traceback"]
     assert "Traceback" not in ended.err
     said = ended.err.splitlines()
-    assert said[0] == "3 runs: 3 to do, 1 at a time"
+    assert said[0].startswith("3 runs: 3 to do, 1 at a time; scripts/status.py")
     _, failed, last = said[said.index("3 runs: 2 finished, 1 failed") :]
     assert failed.startswith("  failed  seed=1: ")
     assert type(error).__name__ in failed
@@ -43,7 +43,7 @@ def test_job_that_breaks_stops_no_other_and_is_tried_again(
     monkeypatch.undo()
     again = run(*command)
     assert again.code == 0
-    assert again.err.splitlines()[0] == "3 runs: 2 done already, 1 to do, 1 at a time"
+    assert again.err.startswith("3 runs: 2 done already, 1 to do, 1 at a time")
     assert "3 runs: 3 finished" in again.err
 
     monkeypatch.setattr(posenc.run, "train", None)
@@ -177,7 +177,7 @@ def test_worker_that_the_system_kills_ends_the_sweep_and_the_same_command_does_t
     tmp_path: Path,
 ):
     outputs = tmp_path / "outputs"
-    steps = (*TINY, "trainer.max_steps=2000", "checkpoint.every=5", "eval.probe_every=2000")
+    steps = (*TINY, "trainer.max_steps=500", "checkpoint.every=5")
     command = (*steps, f"outputs={outputs}", "seed=range(4)", "launcher=joblib", "launcher.jobs=2")
     with started("-m", *command, cwd=tmp_path) as process:
         wait_until(lambda: len(list(outputs.rglob("last.ckpt"))) == 2, process)

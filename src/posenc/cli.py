@@ -52,6 +52,7 @@ def main() -> None:
         print(f"posenc {__version__}")
         return
     os.environ.setdefault("HYDRA_FULL_ERROR", "1")  # errors arrive whole, to be put in one line
+    os.environ.setdefault("RAY_DISABLE_FAILURE_SIGNAL_HANDLER", "1")  # it aborts on SIGTERM
     logging.raiseExceptions = False  # nobody may be reading what is logged
     # Hydra raises a bare ValueError for encoding=null, a bare AssertionError for hydra.verbose=5,
     # and OSError where it cannot make a folder.
@@ -70,7 +71,7 @@ def _hydra_main(raw: DictConfig) -> float | list[float]:
             result = _job(raw, own)
     else:
         result = run_job(own, lambda: _job(raw, own, quiet=True))
-    return launching.returned(result, raw.sweeper.objectives)
+    return launching.returned(result, raw.sweeper.get("objectives", ["score"]))
 
 
 def _refuse_several(raw: DictConfig) -> None:
@@ -125,7 +126,7 @@ def _job(raw: DictConfig, own: HydraConf, *, quiet: bool = False) -> Result:
 
     try:
         return train(config, list(own.overrides.task), quiet=quiet)
-    except MENDABLE:
+    except (*MENDABLE, OSError):
         raise
     except Exception as error:  # before the run began: there is no folder to tell of it
         traceback.print_exc()

@@ -13,6 +13,7 @@ from posenc.schema import expected
 from posenc.settings import Config
 
 REMEDIES = {
+    r"ConfigError raised while resolving interpolation: (.*?)(?: full_key: .*)?$": "{0}",
     r"(?:Ambiguous value for argument|Sweep parameters) '(.*?)'": (
         "{} names several values: put -m first to run them all, or choose one"
     ),

@@ -15,6 +15,7 @@ from hydra.conf import HydraConf
 from posenc import sweep
 from posenc.errors import Interrupted, RunFailed
 from posenc.explaining import explain
+from posenc.results.labels import duration
 from posenc.results.outcome import Result
 from posenc.results.sweeps import Entry, SweepFolder
 
@@ -80,20 +81,14 @@ def _in_short(result: Result) -> str:
 def _tell(folder: SweepFolder, entry: Entry, said: str) -> None:
     """Adds to jobs.jsonl, and prints how far the sweep is and how long the rest may take."""
     plan = folder.plan()
-    planned = {each["job"]: each for each in plan.get("jobs", [])}
-    label = planned.get(entry["job"], {}).get("label", " ".join(entry["overrides"]))
+    planned = {each["job"]: each for each in plan["jobs"]}
+    common = set(map(str.lower, plan["common"]))  # which a sweeper may have written False for false
+    proposed = [each for each in entry["overrides"] if each.lower() not in common]
+    label = planned.get(entry["job"], {}).get("label", " ".join(proposed))
     ended = folder.add(entry | {"label": label})
     todo = sum(each["state"] == "todo" for each in planned.values())
     place = f"{len(ended)}/{todo}" if todo else f"{len(ended)}"
-    rest = (todo - len(ended)) * mean(each["seconds"] for each in ended) / plan.get("at_a_time", 1)
+    rest = (todo - len(ended)) * mean(each["seconds"] for each in ended) / plan["at_a_time"]
     left = f", about {duration(rest)} left" if rest > 0 else ""
     took = f"{duration(entry['seconds'])}{left}"
     print(f"[{place}] {label}: {said}; {took}", file=sys.stderr, flush=True)
-
-
-def duration(seconds: float) -> str:
-    """In the largest unit that leaves at least two of it."""
-    for unit, size in (("h", 3600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"

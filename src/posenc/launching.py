@@ -7,12 +7,8 @@ from pathlib import Path
 
 from omegaconf import OmegaConf
 
-from posenc.errors import check_choice
-from posenc.results.outcome import Result
-
-LESS_IS_BETTER = ("parameters", "train_seconds")
-OBJECTIVES = ("score", "in_range", "holds_to", *LESS_IS_BETTER)
-"""What main can return of a run."""
+from posenc.errors import ConfigError, check_choice
+from posenc.results.outcome import LESS_IS_BETTER, OBJECTIVES, Result
 
 SQLITE = "sqlite:///"
 
@@ -23,25 +19,35 @@ def cores(jobs: int) -> int:
     return max(1, (usable or 1) // max(1, jobs))
 
 
-def directions(objectives: Sequence[str]) -> str | list[str]:
-    """As Optuna names them: one, or one for each of several objectives."""
+def directions(objectives: Sequence[str], trained: int, tested: int) -> str | list[str]:
+    """As Optuna names them: one, or one for each of several objectives.
+
+    Raises ConfigError where an objective is none, or has no value of lengths up to `tested`.
+    """
+    if not objectives:
+        raise ConfigError(f"sweeper.objectives=[]: name one or more of {', '.join(OBJECTIVES)}")
     for name in objectives:
         check_choice("sweeper.objectives", name, OBJECTIVES)
+    if "score" in objectives and tested <= trained:
+        raise ConfigError(
+            f"length.test={tested}: the score is that of lengths beyond length.train={trained}; "
+            "test longer ones, or set sweeper.objectives=[in_range]"
+        )
     found = ["minimize" if name in LESS_IS_BETTER else "maximize" for name in objectives]
     return found[0] if len(found) == 1 else found
 
 
 def returned(result: Result, objectives: Sequence[str]) -> float | list[float]:
     """What a sweeper gets of a run; nan stands for what was not tested."""
-    values = [
-        getattr(result, check_choice("sweeper.objectives", each, OBJECTIVES)) for each in objectives
-    ]
+    values = [getattr(result, each) for each in objectives]
     found = [math.nan if value is None else float(value) for value in values]
     return found[0] if len(found) == 1 else found
 
 
 def trials_left(trials: int, study: str, storage: str) -> int:
-    """How many a study still lacks."""
+    """How many a study still lacks. Raises ConfigError where none is asked for."""
+    if trials < 1:
+        raise ConfigError(f"sweeper.trials={trials}: must be a whole number from 1 on")
     return max(0, trials - sum(_trials(study, storage)))
 
 

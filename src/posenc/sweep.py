@@ -44,7 +44,16 @@ class Conductor(Callback):
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
         """Runs in the conductor alone, before its sweeper."""
         global _conducted
-        _conducted = SweepFolder(Path(config.hydra.sweep.dir))
+        folder = SweepFolder(Path(config.hydra.sweep.dir))
+        folder.begin(
+            command=shlex.join(["python", *sys.argv]),
+            host=platform.node(),
+            started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+            at_a_time=config.launcher.jobs,
+            common=list(config.hydra.overrides.task),
+            objectives=list(config.sweeper.get("objectives", [])),
+        )
+        _conducted = folder
 
 
 @contextmanager
@@ -55,11 +64,16 @@ def conducted() -> Iterator[None]:
     before = {number: signal.signal(number, _stop) for number in SIGNALS}
     try:
         yield
+    except ValueError:  # Optuna's, where no trial is left to be the best
+        _summarise()
+        _refuse_failures()
+        raise
     except BaseException:
         _summarise()
         raise
     else:
         _summarise()
+        _refuse_failures()
     finally:
         if _conducted is not None:
             _conducted.end()
@@ -102,14 +116,18 @@ def conduct(
     errors = [entry for entry in others if entry["state"] == "error"]
     parts = [f"{done} done already"] * (done > 0) + [f"{len(errors)} cannot work"] * bool(errors)
     parts += [f"{len(todo)} to do, {config.launcher.jobs} at a time"] if todo else []
-    print(f": {', '.join(parts)}", file=sys.stderr)
+    watch = "; scripts/status.py --watch shows how far they are" if todo else ""
+    print(f": {', '.join(parts)}{watch}", file=sys.stderr)
     if errors and not todo and not done:
         raise ConfigError(errors[0]["reason"])
-    _begin(_conducted, config, [*todo, *others])
+    _conducted.plan_jobs([*todo, *others])
     results: list[Any] = []
     for each in rounds:
         try:
             results += launch([job["overrides"] for job in each], initial_job_idx=len(results))
+        except SystemExit as end:  # Ray's answer to a signal, which it takes for itself
+            code = 128 + (_stopped or signal.SIGTERM)
+            raise end if isinstance(end, Interrupted) else Interrupted(code) from None
         except Exception as error:  # not of a job, which tells its own
             if _stopped is not None:
                 raise Interrupted(128 + _stopped) from None
@@ -117,8 +135,11 @@ def conduct(
             raise RunFailed(f"the sweep broke off ({reason}); the same command goes on") from error
     if _stopped is not None:
         raise Interrupted(128 + _stopped)
-    if failed := len(errors) + sum(each.status is JobStatus.FAILED for each in results):
-        raise RunFailed(f"{failed} of {len(jobs)} runs failed; the same command tries them again")
+    untold = sum(each.status is JobStatus.FAILED for each in results) - sum(
+        entry["error"] is not None for entry in _conducted.ended()
+    )
+    if untold > 0:
+        raise RunFailed(f"{untold} runs failed before they could tell why")
     return results
 
 
@@ -177,14 +198,16 @@ def _is_done(folder: RunFolder, config: Config) -> bool:
     return status.get("status") == "finished" and told and rows.exists() and not config.overwrite
 
 
-def _begin(folder: SweepFolder, config: DictConfig, jobs: Sequence[Entry]) -> None:
-    folder.begin(
-        command=shlex.join(["python", *sys.argv]),
-        host=platform.node(),
-        started=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-        at_a_time=config.launcher.jobs,
-        jobs=[{"job": number, **entry} for number, entry in enumerate(jobs)],
-    )
+def _refuse_failures() -> None:
+    """A sweeper may take a failed job for an answer; whoever reads the exit code may not."""
+    if _conducted is None:
+        return
+    planned, ended = _conducted.plan()["jobs"], _conducted.ended()
+    failed = sum(job["state"] == "error" for job in planned)
+    failed += sum(job["error"] is not None for job in ended)
+    if failed:
+        total = max(len(planned), len(ended))
+        raise RunFailed(f"{failed} of {total} runs failed; the same command tries them again")
 
 
 def conducting() -> bool:
@@ -193,7 +216,7 @@ def conducting() -> bool:
 
 
 def _summarise() -> None:
-    if _conducted is None or not _conducted.path.exists():
+    if _conducted is None or not (_conducted.plan()["jobs"] or _conducted.ended()):
         return
     from posenc.results.sweep_table import print_sweep
 

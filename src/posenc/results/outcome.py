@@ -9,6 +9,10 @@ from posenc.results.records import RunFolder
 
 Row = dict[str, Any]
 
+LESS_IS_BETTER = ("parameters", "train_seconds")
+OBJECTIVES = ("score", "in_range", "holds_to", *LESS_IS_BETTER)
+"""What a sweeper can look for: properties of a Result."""
+
 
 @dataclass(frozen=True)
 class Result:

@@ -1,5 +1,6 @@
 """What a sweep came to: a table of its setups, and what failed or did not run."""
 
+import math
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from posenc.errors import ConfigError
 from posenc.results.labels import MISSING
-from posenc.results.outcome import Result
+from posenc.results.outcome import LESS_IS_BETTER, Result
 from posenc.results.records import RunFolder
 from posenc.results.sweeps import Entry, SweepFolder
 from posenc.results.terminal import WIDEST
@@ -22,9 +23,13 @@ LISTED = 20
 
 
 def print_sweep(sweep: SweepFolder) -> None:
-    """Prints a row for every setup, its seeds together, then every job without a result."""
+    """Prints a row for every setup, its seeds together, then every job without a result.
+
+    Setups that a sweeper proposed stand with the best first, by the first of its objectives.
+    """
     ended = {entry["job"]: entry for entry in sweep.ended()}
-    planned = {entry["job"]: entry for entry in sweep.plan().get("jobs", [])}
+    plan = sweep.plan()
+    planned = {entry["job"]: entry for entry in plan["jobs"]}
     jobs = [planned.get(job, {}) | ended.get(job, {}) for job in sorted(planned | ended)]
     ends = [_end(job, begun=job["job"] in ended) for job in jobs]
     results = [
@@ -33,6 +38,8 @@ def print_sweep(sweep: SweepFolder) -> None:
     setups: dict[str, list[Result | None]] = defaultdict(list)
     for job, result in zip(jobs, results, strict=True):
         setups[_setup(job)].append(result)
+    if not planned:
+        setups = _best_first(setups, plan["objectives"][0])
     print(flush=True)
     console, table = Console(highlight=False), _table(setups)
     table.width = console.measure(table, options=console.options.update(width=WIDEST)).maximum
@@ -68,6 +75,18 @@ def _result(job: Entry) -> Result | None:
     except ConfigError:
         return None
     return result if result.rows else None
+
+
+def _best_first(
+    setups: dict[str, list[Result | None]], objective: str
+) -> dict[str, list[Result | None]]:
+    sign = 1 if objective in LESS_IS_BETTER else -1
+
+    def place(setup: str) -> float:
+        values = [getattr(result, objective) for result in setups[setup] if result is not None]
+        return sign * values[0] if values and values[0] is not None else math.inf
+
+    return {setup: setups[setup] for setup in sorted(setups, key=place)}
 
 
 def _setup(job: Entry) -> str:

@@ -1,7 +1,7 @@
 """The folder of a sweep: what was planned, what became of each job, and who is at work on it.
 
 outputs/sweeps/<time>/
-    plan.json     the command, and every job with its run folder
+    plan.json     the command, and every job with its run folder, where that is known beforehand
     jobs.jsonl    a line for every job that ended
     .lock         held by the process that conducts the sweep
     .busy         held by every process that is within a job
@@ -10,12 +10,12 @@ outputs/sweeps/<time>/
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from posenc.results.records import put_in_place
+from posenc.results.disk import replacing
 
 Entry = dict[str, Any]
 """Of a job: its number `job`, its `overrides`, its `label`, which is those in which it differs from
@@ -29,21 +29,34 @@ class SweepFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: TextIO | None = None
+        self._made: list[Path] = []
 
     def begin(self, **plan: Any) -> None:
-        """Writes plan.json, and holds the folder as its conductor until the process ends."""
+        """Holds the folder as its conductor, and writes the plan, to which `jobs` may be added."""
+        self._made = [each for each in (self.path, *self.path.parents) if not each.exists()]
         self.path.mkdir(parents=True, exist_ok=True)
         self._lock = (self.path / ".lock").open("w")
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
-        unfinished = self.path / ".plan.json.unfinished"
-        unfinished.write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
-        put_in_place(unfinished, self.path / "plan.json")
+        self._write({**plan, "jobs": []})
+
+    def plan_jobs(self, jobs: Sequence[Entry]) -> None:
+        """Adds the jobs to the plan, and numbers them."""
+        self._write(self.plan() | {"jobs": [{"job": n, **job} for n, job in enumerate(jobs)]})
+
+    def _write(self, plan: dict[str, Any]) -> None:
+        with replacing(self.path / "plan.json") as unfinished:
+            unfinished.write_text(json.dumps(plan, indent=1) + "\n", encoding="utf-8")
 
     def end(self) -> None:
-        """Lets go of the folder."""
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        """Lets go of the folder, and leaves none of it where no job was planned or ended."""
+        if self._lock is None:
+            return
+        self._lock.close()
+        if not self.plan()["jobs"] and not self.ended():
+            for file in self.path.iterdir():
+                file.unlink()
+            for folder in self._made:
+                folder.rmdir()
 
     def plan(self) -> dict[str, Any]:
         """What `begin` wrote, or nothing."""

@@ -1,0 +1,93 @@
+"""Optuna proposes settings, a study is continued to its budget, and failures are told."""
+
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from command_line import TINY, Ended, run, runs, status
+from omegaconf import OmegaConf
+
+from posenc.choosing import CONFIGS
+
+if find_spec("optuna") is None:
+    pytest.skip("needs the extra [tune]", allow_module_level=True)
+with warnings.catch_warnings(action="ignore"):  # it is as old as the sweeper of Hydra
+    import optuna
+
+pytestmark = pytest.mark.filterwarnings("ignore:::(optuna|hydra_plugins|sqlalchemy)")
+
+SMALL = tuple(each for each in TINY if not each.startswith("model.width"))
+
+
+@pytest.fixture
+def tune(tmp_path: Path):
+    def command(*arguments: str) -> Ended:
+        return run(*SMALL, f"outputs={tmp_path}", "experiment=tune", *arguments)
+
+    return command
+
+
+def trials(outputs: Path, study: str) -> list:
+    return optuna.load_study(study_name=study, storage=f"sqlite:///{outputs}/studies.db").trials
+
+
+def test_study_is_continued_to_its_budget_and_no_further(tune, tmp_path: Path):
+    assert tune("encoding=rope", "sweeper.trials=2").code == 0
+    assert tune("encoding=rope", "sweeper.trials=4").code == 0
+    again = tune("encoding=rope", "sweeper.trials=4")
+    assert again.code == 0
+    assert tune("encoding=alibi", "sweeper.trials=1").code == 0
+    found = trials(tmp_path, "who_bit_whom-encoder-rope-index")
+    assert len(found) == len({trial.params["optimizer.lr"] for trial in found}) == 4
+    space = OmegaConf.load(CONFIGS / "experiment" / "tune.yaml").hydra.sweeper.params
+    assert all(trial.params.keys() == set(space) for trial in found)
+    assert len(trials(tmp_path, "who_bit_whom-encoder-alibi-index")) == 1
+    assert len(runs(tmp_path)) == 5
+
+
+def test_value_of_a_trial_is_the_score_of_its_run(tune, tmp_path: Path):
+    ended = tune("encoding=rope", "sweeper.trials=2", "model.width=16")
+    scores = [float(line.split("score ")[1].split(",")[0]) for line in ended.err.splitlines()
+              if "score " in line]  # fmt: skip
+    values = [trial.value for trial in trials(tmp_path, "who_bit_whom-encoder-rope-index")]
+    assert values == pytest.approx(scores, abs=5e-4)
+    rows = [line.split()[0] for line in ended.out.splitlines() if "optimizer.lr" in line]
+    best = max(range(2), key=values.__getitem__)
+    assert (
+        str(trials(tmp_path, "who_bit_whom-encoder-rope-index")[best].params["optimizer.lr"])
+        in rows[0]
+    )
+
+
+def test_several_objectives(tune, tmp_path: Path):
+    wanted = "sweeper.objectives=[in_range,parameters]"
+    assert tune("encoding=rope", "sweeper.trials=2", wanted).code == 0
+    for trial in trials(tmp_path, "who_bit_whom-encoder-rope-index"):
+        assert len(trial.values) == 2
+    parameters = sorted(status(folder)["parameters"] for folder in runs(tmp_path))
+    found = trials(tmp_path, "who_bit_whom-encoder-rope-index")
+    assert sorted(trial.values[1] for trial in found) == parameters
+
+
+def test_failed_trial_ends_no_study_and_is_told(tune, tmp_path: Path):
+    ended = tune("encoding=rope", "sweeper.trials=2", "model.width=15,17", "optimizer.lr=0.001")
+    assert ended.code == 1
+    assert "error: " in ended.err.splitlines()[-1]
+    assert "runs failed" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("sweeper.objectives=[speed]", "choose one of score, in_range"),
+        ("sweeper.objectives=[]", "sweeper.objectives"),
+        ("sweeper.trials=0", "sweeper.trials=0"),
+        ("length.test=20", "length.test=20"),
+    ],
+)
+def test_study_that_cannot_work_begins_no_run(tune, given: str, told: str, tmp_path: Path):
+    ended = tune("encoding=rope", given)
+    assert ended.code == 2
+    assert told in ended.err.splitlines()[-1]
+    assert runs(tmp_path) == []
