@@ -54,6 +54,18 @@ def test_reopened_run_has_the_settings_it_was_made_with(folder: Path):
     assert (config.model.width, config.encoding["max_length"]) == (16, 2048)
 
 
+def test_run_that_was_made_before_a_key_which_changes_none_is_reopened(folder: Path):
+    file = folder / "config.yaml"
+    text = file.read_text()
+    for line in ("  devices: 1\n", "  compile: false\n"):
+        assert line in text
+        text = text.replace(line, "")
+    file.write_text(text)
+    config, _ = reopen(str(folder), [])
+    assert (config.trainer.devices, config.trainer.compile) == (1, False)
+    assert evaluate(f"run={folder}", "length.test=30").code == 0
+
+
 def test_first_evaluation_is_shown_again_without_computing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ):

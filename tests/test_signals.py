@@ -137,7 +137,7 @@ def test_signal_during_evaluation_keeps_the_trained_network(
     assert signal.getsignal(number) is before
 
     monkeypatch.setattr(posenc.scoring, "by_length", by_length)
-    monkeypatch.setattr(posenc.run, "_fit", None)
+    monkeypatch.setattr(posenc.run, "fit", None)
     assert run(*TINY, f"outputs={tmp_path}").code == 0
     assert status(folder.path)["status"] == "finished"
 

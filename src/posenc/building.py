@@ -16,6 +16,7 @@ from torch.optim.lr_scheduler import LRScheduler
 from posenc.errors import ConfigError
 from posenc.experiment import Experiment
 from posenc.grid import evaluation_lengths, probe_lengths
+from posenc.launching import cores
 from posenc.model.layout import slots
 from posenc.model.transformer import Transformer
 from posenc.positions.base import Positions, Slots
@@ -98,6 +99,35 @@ def _some(lengths: Sequence[int]) -> str:
     shown = list(map(str, lengths[:4])) + ["..."] * (len(lengths) > 5)
     shown += [str(lengths[-1])] * (len(lengths) > 4)
     return f"it has {', '.join(shown)}" if lengths else ""
+
+
+def check_training(config: Config) -> None:
+    """Raises ConfigError where this machine cannot train as the trainer's settings ask."""
+    trainer, rows = config.trainer, config.data.batch_size
+    ranks = f"trainer.devices={trainer.devices}"
+    if trainer.devices > 1 and trainer.accelerator == "gpu":
+        raise ConfigError(f"{ranks}: one GPU trains; set trainer.devices=1 or trainer=ddp")
+    if trainer.devices > rows:
+        raise ConfigError(
+            f"{ranks}: a batch of data.batch_size={rows} problems is divided among at most {rows}"
+        )
+    if trainer.devices > (usable := cores(1)):
+        raise ConfigError(f"{ranks}: this process may use {usable} CPU cores; set at most as many")
+    if trainer.compile:
+        _check_compiler("cuda" if trainer.accelerator == "gpu" else "cpu")
+
+
+def _check_compiler(device: str) -> None:
+    """Compiles the least there is, as nothing else tells whether all that it takes is there."""
+    try:
+        compiled = torch.compile(torch.neg, options={"fx_graph_cache": False})
+        compiled(torch.ones(1, device=device))
+    except Exception as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ConfigError(
+            f"trainer.compile=true: torch.compile does not work here ({reason}); install a C++ "
+            "compiler such as g++, or set trainer.compile=false"
+        ) from None
 
 
 def make_task(config: Config) -> Task:

@@ -35,7 +35,7 @@ class AnswerMetrics(Metric):
     asked: Tensor
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(sync_on_compute=False)  # one rank may evaluate alone
         for name in ("answers", "exact", "asked"):
             self.add_state(name, torch.zeros((), dtype=torch.int64), dist_reduce_fx="sum")
         for name in ("tokens", "correct"):

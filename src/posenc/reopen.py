@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from os.path import realpath
 from pathlib import Path
+from typing import cast
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from posenc.choosing import defaults_of
 from posenc.errors import ConfigError
-from posenc.results.identity import EVALUATION_KEYS, leaf
+from posenc.results.identity import EVALUATION_KEYS, NEUTRAL_KEYS, leaf
 from posenc.results.records import RunFolder
 from posenc.schema import Config, load
 
@@ -23,6 +25,12 @@ CHANGEABLE = (
 
 Those of an encoding stand for the same of its parts, too: encoding.parts.0.max_length.
 """
+NEUTRAL = {
+    key: value
+    for key, value in defaults_of("trainer", "default").items()
+    if f"trainer.{key}" in NEUTRAL_KEYS
+}
+"""What of the trainer changes no run, so that one which was made before such a key may lack it."""
 PART = re.compile(r"^encoding\.parts(\.\d+|\[\d+\])\.")
 
 
@@ -69,6 +77,7 @@ def reopen(path: str, changes: Sequence[str]) -> tuple[Config, RunFolder]:
         saved = OmegaConf.load(file)
         if not isinstance(saved, DictConfig):
             raise ValueError("holds no settings")
+        saved = cast(DictConfig, OmegaConf.merge({"trainer": NEUTRAL}, saved))
         if moved := OmegaConf.select(wanted, "task.path"):
             OmegaConf.update(saved, "task.path", moved)
         own = leaf(asdict(load(saved)))

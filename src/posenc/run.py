@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 
-import pytorch_lightning as pl
 import torch
 from omegaconf import OmegaConf
-from pytorch_lightning.plugins.environments import LightningEnvironment
 from rich.console import Console
 
-from posenc.building import batches, build, optimizer_maker
+from posenc.building import build, check_training
 from posenc.checkpoint import load_weights, read_checkpoint
 from posenc.experiment import Experiment
+from posenc.fitting import fit, fit_in_ranks
 from posenc.hyperparameters import hyperparameters
 from posenc.model.layout import slots
 from posenc.publishing import publish
@@ -27,11 +26,8 @@ from posenc.results.records import RunFolder
 from posenc.results.terminal import print_run
 from posenc.schema import Config
 from posenc.scoring import Row, evaluate, score
-from posenc.training.callbacks import Interruption, LastCheckpoint, Probes, Together
-from posenc.training.data import TrainingData
+from posenc.training.callbacks import Interruption
 from posenc.training.loggers import check, opened
-from posenc.training.module import AnswerModule
-from posenc.training.monitor import Monitor
 from posenc.training.runlog import RunLog, Settings
 
 logger = logging.getLogger(__name__)
@@ -53,6 +49,7 @@ def train(config: Config, overrides: Iterable[str] = ()) -> float:
     torch.set_num_threads(config.threads)
     experiment = build(config)
     check(config.logger)
+    check_training(config)
     columns = hyperparameters(asdict(config), overrides)
     folder = RunFolder.of(asdict(config))
     interruption = Interruption()
@@ -85,6 +82,8 @@ def _rows(
     else:
         step = _begin(config, experiment, folder)
     settings = _hyperparameters(config, columns)
+    if step is not None and config.trainer.devices > 1:
+        step = fit_in_ranks(config, experiment, folder, interruption, settings, step)
     with opened(config.logger, folder, resumed_at=step, settings=settings) as log:
         if step is not None:
             _train(config, experiment, folder, interruption, log, step)
@@ -105,7 +104,8 @@ def _begin(config: Config, experiment: Experiment, folder: RunFolder) -> int:
     resuming = folder.checkpoint.exists()
     step = int(read_checkpoint(folder.checkpoint)["global_step"]) if resuming else 0
     folder.write("config.yaml", OmegaConf.to_yaml(OmegaConf.create(settings)))
-    folder.begin(settings, resumed_from=step, **circumstances(config.threads))
+    trainer = {"devices": config.trainer.devices, "compile": config.trainer.compile}
+    folder.begin(settings, resumed_from=step, **trainer, **circumstances(config.threads))
     folder.checkpoint.parent.mkdir(exist_ok=True)
     longest = experiment.evaluated[-1]
     tokens = slots(experiment.tested.largest(longest), causal=config.model.causal).tokens
@@ -128,70 +128,12 @@ def _train(
     if step >= config.trainer.max_steps:
         load_weights(experiment.net, read_checkpoint(folder.checkpoint))
     else:
-        resume = folder.checkpoint.exists()
-        monitor = _fit(config, experiment, folder, interruption, log, resume=resume)
-        folder.write_status(
-            train_seconds=round(monitor.seconds, 2),
-            trained_steps=config.trainer.max_steps - step,
-            tokens_per_second=round(monitor.tokens / monitor.seconds),
-        )
+        fit(config, experiment, folder, interruption, log, step)
     score(config, experiment, folder, "lengths.csv")
     folder.write_status(
         status="finished",
         parameters=sum(parameter.numel() for parameter in experiment.net.parameters()),
     )
-
-
-def _fit(
-    config: Config,
-    experiment: Experiment,
-    folder: RunFolder,
-    interruption: Interruption,
-    log: RunLog | None,
-    *,
-    resume: bool,
-) -> Monitor:
-    options = asdict(config.trainer)
-    options.pop("enable_progress_bar")
-    clip, accumulate = options.pop("gradient_clip_val"), options.pop("accumulate_grad_batches")
-    monitor = Monitor(progress_bar=config.trainer.enable_progress_bar)
-    probes = Probes(
-        experiment.tested,
-        experiment.probed,
-        every=config.eval.probe_every,
-        samples=config.eval.probe_samples,
-        seed=config.eval.seed,
-    )
-    trainer = pl.Trainer(
-        **options,
-        devices=1,
-        plugins=[LightningEnvironment()],  # also under SLURM, whose ranks would be asked for
-        logger=log or False,
-        callbacks=Together(
-            monitor,
-            probes,
-            LastCheckpoint(folder.checkpoint, config.checkpoint.every),
-            interruption,
-        ),
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        use_distributed_sampler=False,
-    )
-    trainer.fit(
-        AnswerModule(
-            experiment.net,
-            experiment.positions,
-            optimizer_maker(config),
-            seed=config.seed,
-            accumulate=accumulate,
-            clip=clip,
-        ),
-        TrainingData(batches(config, experiment), workers=config.data.workers),
-        ckpt_path=folder.checkpoint if resume else None,
-        weights_only=True,
-    )
-    return monitor
 
 
 def _say_how_it_was_made(config: Config, folder: RunFolder) -> None:

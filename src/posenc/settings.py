@@ -43,6 +43,8 @@ class Trainer:
     gradient_clip_val: float | None
     accumulate_grad_batches: int
     accelerator: str
+    devices: int
+    compile: bool
     precision: str
     log_every_n_steps: int
     enable_progress_bar: bool

@@ -23,7 +23,8 @@ Settings = dict[str, Any]
 ASKED_AFTERWARDS = ("eval.", "length.test", "positions.at_eval", "positions.draws")
 NO_TRACE = (
     "logger.", "threads", "outputs", "overwrite", "checkpoint.", "data.workers",
-    "trainer.log_every_n_steps", "trainer.enable_progress_bar", "task.path",
+    "trainer.log_every_n_steps", "trainer.enable_progress_bar", "trainer.devices",
+    "trainer.compile", "task.path",
 )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ def stub(save_checkpoint, *loggers):
         save_checkpoint=save_checkpoint,
         loggers=loggers,
         global_step=1,
+        is_global_zero=True,
         lightning_module=torch.nn.Linear(1, 1),
     )
 

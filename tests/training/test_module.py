@@ -12,7 +12,7 @@ from posenc.schema import CHOICES
 from posenc.seeding import generator
 from posenc.training.module import AnswerModule
 
-ALONE = {"seed": 3, "accumulate": 1, "clip": None}
+ALONE = {"seed": 3, "accumulate": 1, "clip": None, "compiled": False}
 
 
 @pytest.fixture

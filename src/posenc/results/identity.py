@@ -21,7 +21,8 @@ PROBE_KEYS = ("eval.probe_every", "eval.probe_lengths", "eval.probe_samples")
 
 NEUTRAL_KEYS = (
     "logger", "threads", "outputs", "overwrite", "checkpoint", "data.workers",
-    "trainer.log_every_n_steps", "trainer.enable_progress_bar", "task.path",
+    "trainer.log_every_n_steps", "trainer.enable_progress_bar", "trainer.devices",
+    "trainer.compile", "task.path",
 )  # fmt: skip
 """Keys that change neither the trained weights nor the rows."""
 

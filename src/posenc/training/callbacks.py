@@ -8,12 +8,15 @@ from types import FrameType
 from typing import Any
 
 import pytorch_lightning as pl
+import torch
+from torch import distributed
 
 from posenc.errors import Interrupted
 from posenc.evaluation import by_length
 from posenc.results.records import put_in_place
 from posenc.tasks.base import Sample, Task
 from posenc.training.module import AnswerModule
+from posenc.training.ranks import SIGNALS
 
 
 class Together(pl.Callback):
@@ -77,7 +80,8 @@ class LastCheckpoint(pl.Callback):
 
         Nor is it whole before training has begun: a network not yet restored would be kept.
         """
-        if isinstance(exception, Interrupted) and self._kept is not None:
+        stopped = isinstance(exception, Interrupted)
+        if stopped and self._kept not in (None, trainer.global_step):
             self._keep(trainer)
 
     def _keep(self, trainer: pl.Trainer) -> None:
@@ -89,16 +93,21 @@ class LastCheckpoint(pl.Callback):
         for log in trainer.loggers:  # a resumed run never logs again what came before
             log.save()
         unfinished = self.path.with_suffix(".unfinished")
-        trainer.save_checkpoint(unfinished)
-        put_in_place(unfinished, self.path)
+        trainer.save_checkpoint(unfinished)  # all ranks wait for the first, which writes
+        if trainer.is_global_zero:
+            put_in_place(unfinished, self.path)
         self._kept = trainer.global_step
 
 
 class Interruption(pl.Callback):
-    """Lets SIGTERM and Ctrl-C end training between two steps, and anything else at once."""
+    """Lets SIGTERM and Ctrl-C end training between two steps, and anything else at once.
+
+    Ranks that train together stop after the same step, whichever of them was told to.
+    """
 
     def __init__(self) -> None:
         self._training = False
+        self._alone = True
         self._received: int | None = None
 
     @contextmanager
@@ -120,7 +129,9 @@ class Interruption(pl.Callback):
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """From here on a signal waits for the end of a step; Lightning's own handler would not."""
         self._training = True
+        self._alone = trainer.world_size == 1
         signal.signal(signal.SIGTERM, self._receive)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # a rank has blocked them until now
 
     def on_train_batch_end(
         self,
@@ -131,9 +142,17 @@ class Interruption(pl.Callback):
         batch_idx: int,
     ) -> None:
         """The moment between two steps; within one, gradients wait that no checkpoint holds."""
-        if outputs["stepped"] and self._received is not None:
-            self._training = False
-            raise Interrupted(128 + self._received)
+        if outputs["stepped"]:
+            received = self._received if self._alone else self._agreed()
+            if received:
+                self._training = False
+                raise Interrupted(128 + received)
+
+    def _agreed(self) -> int:
+        """The greatest signal that any rank has received, or 0."""
+        received = torch.tensor(self._received or 0)
+        distributed.all_reduce(received, distributed.ReduceOp.MAX)
+        return int(received)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """From here on a signal acts at once again."""

@@ -26,6 +26,10 @@ class AnswerModule(pl.LightningModule):
     goes on exactly as the unbroken one would have. The optimizer steps once for `accumulate`
     batches, with the norm of the gradients clipped to `clip` where one is given.
 
+    Of ranks that train together each takes its rows of every batch, and their gradients add up to
+    those of the whole batch; dropout alone draws for each rank apart. `compiled` lets torch.compile
+    work on the network for the steps of training.
+
     Optimization is manual in the terms of Lightning, whose own way costs a few per cent of a step.
     """
 
@@ -38,6 +42,7 @@ class AnswerModule(pl.LightningModule):
         seed: int,
         accumulate: int,
         clip: float | None,
+        compiled: bool,
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
@@ -46,34 +51,68 @@ class AnswerModule(pl.LightningModule):
         self.make_optimizer = make_optimizer
         self.seed = seed
         self.accumulate = accumulate
+        self.parts: float = accumulate
+        """By which a loss is divided before its gradients are added up."""
         self.clip = clip
+        self.rows = slice(None)
+        """Those of a batch that are this rank's."""
+        self._rank: tuple[int, ...] = ()
+        """Empty where there is but one."""
+        self._answers: Callable[..., Tensor] = net.forward
+        if compiled:  # for whatever length comes; with the random numbers of the network itself
+            self._answers = torch.compile(
+                net.forward, dynamic=True, options={"fallback_random": True}
+            )
+
+    def on_fit_start(self) -> None:
+        """Learns of other ranks; Lightning divides the sum of all gradients by their number."""
+        ranks = self.trainer.world_size
+        if ranks > 1:
+            self._rank = (self.global_rank,)
+            self.rows = slice(self.global_rank, None, ranks)
+            self.parts = self.accumulate / ranks
 
     def on_train_batch_start(self, batch: Sample, batch_idx: int) -> None:
         """Dropout draws from PyTorch's default generator, which no checkpoint holds."""
         if self.net.dropout.p > 0:
-            start = stream_seed(self.seed, "dropout", batch_idx)
+            start = stream_seed(self.seed, "dropout", batch_idx, *self._rank)
             torch.default_generator.manual_seed(start)
             if self.device.type == "cuda":
                 torch.cuda.manual_seed(start)
 
     def training_step(self, batch: Sample, batch_idx: int) -> dict[str, Any]:
-        """-> the mean loss over scored tokens, the (B,A,V) logits for whoever logs, and whether
-        the optimizer `stepped`."""
+        """-> what `loss` does, for whoever logs, the `rows` that it is about, and whether the
+        optimizer `stepped`."""
         loss, logits = self.loss(batch, batch_idx)
-        self.manual_backward(loss / self.accumulate)
+        self.manual_backward(loss / self.parts)
         stepped = (batch_idx + 1) % self.accumulate == 0
         if stepped:
             self._step()
-        return {"loss": loss.detach(), "logits": logits.detach(), "stepped": stepped}
+        return {
+            "loss": loss.detach(),
+            "logits": logits.detach(),
+            "rows": self.rows,
+            "stepped": stepped,
+        }
 
     def loss(self, batch: Sample, batch_idx: int) -> tuple[Tensor, Tensor]:
-        """-> the mean loss over scored tokens, and the (B,A,V) logits."""
-        causal = self.net.shape.causal
-        tokens = arrange(batch, ask=self.net.ask, causal=causal)
+        """-> the mean loss over scored tokens, and the (B,A,V) logits.
+
+        Of several ranks each gets its share of that mean, which is their sum, and its own logits.
+        """
         stream = generator(self.seed, "positions", batch_idx)
-        ids = self.positions.train(slots(batch, causal=causal), stream)
-        logits = self.net(tokens, ids.to(tokens.device), batch.answer.shape[1])
-        return answer_loss(logits, batch.answer, batch.scored), logits
+        ids = self.positions.train(slots(batch, causal=self.net.shape.causal), stream)
+        if not self._rank:
+            logits = self._logits(batch, ids)
+            return answer_loss(logits, batch.answer, batch.scored), logits
+        own = batch.rows(self.rows)
+        logits = self._logits(own, ids if len(ids) == 1 else ids[self.rows])
+        scored = batch.answer.numel() if batch.scored is None else batch.scored.sum()
+        return answer_loss(logits, own.answer, own.scored, reduction="sum") / scored, logits
+
+    def _logits(self, batch: Sample, ids: Tensor) -> Tensor:
+        tokens = arrange(batch, ask=self.net.ask, causal=self.net.shape.causal)
+        return self._answers(tokens, ids.to(tokens.device), batch.answer.shape[1])
 
     def _step(self) -> None:
         optimizer = cast(LightningOptimizer, self.optimizers())
