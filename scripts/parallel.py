@@ -2,7 +2,7 @@
 
     python scripts/parallel.py [--jobs 4] [--steps 400] [--rounds 5] [--out DIR] [key=value ...]
 
-First a sweep of so many jobs, in series and with `launcher=joblib`, as whole commands. Then the steps
+First a sweep of so many jobs, in series and with `launcher=joblib`, as whole commands. Then steps
 of one run, alone and beside processes that keep a core busy each: with one thread, with one for
 every core, and with these once more as PyTorch would have it, without a bound on how long threads
 spin. What is compared runs in turn, and each round gives one ratio. Writes parallel.csv into DIR.

@@ -197,6 +197,18 @@ def test_worker_that_the_system_kills_ends_the_sweep_and_the_same_command_does_t
     assert sum(resumed) == 2
 
 
+def test_the_same_sweep_twice_at_once_does_no_run_twice(tmp_path: Path):
+    outputs = tmp_path / "outputs"
+    command = ("-m", *ENDLESS, f"outputs={outputs}", "seed=0,1")
+    with started(*command, cwd=tmp_path) as process:
+        wait_until(lambda: list(outputs.rglob("last.ckpt")), process)
+        ended = run(*command, "trainer.max_steps=1000000", "seed=0")
+        assert ended.code == 1
+        assert "1 runs: 1 going on elsewhere" in ended.err
+        assert "this very run is going on right now" in ended.err
+        assert process.poll() is None
+
+
 def _workers(pid: int) -> list[int]:
     """Processes of joblib below another."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

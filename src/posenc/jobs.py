@@ -13,7 +13,7 @@ from typing import NoReturn
 from hydra.conf import HydraConf
 
 from posenc import sweep
-from posenc.errors import Interrupted, RunFailed
+from posenc.errors import Busy, Interrupted, RunFailed
 from posenc.explaining import explain
 from posenc.results.labels import duration
 from posenc.results.outcome import Result
@@ -52,15 +52,22 @@ def run_job(own: HydraConf, do: Callable[[], Result]) -> Result:
         with folder.busy():
             result = do()
     except Interrupted as end:
-        tell("interrupted", error="interrupted")
+        tell("interrupted", end="interrupted", error="interrupted")
         if sweep.conducting():
             raise
         _stopped = True
         raise Stopped(f"stopped by signal {int(end.code or 0) - 128}") from None
     except Exception as error:
-        tell(explain(error), error=explain(error))
+        end = "going on elsewhere" if isinstance(error, Busy) else "failed"
+        tell(explain(error), end=end, error=explain(error))
         raise
-    tell(_in_short(result), error=None, folder=str(result.folder.path), rows=result.file)
+    tell(
+        _in_short(result),
+        end="finished",
+        error=None,
+        folder=str(result.folder.path),
+        rows=result.file,
+    )
     return result
 
 

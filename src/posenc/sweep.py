@@ -6,13 +6,15 @@ Hydra's launchers run the jobs, in this process or in others; nothing here start
 import multiprocessing
 import os
 import platform
+import re
 import shlex
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
@@ -25,12 +27,15 @@ from posenc.errors import ConfigError, Interrupted, RunFailed
 from posenc.explaining import explain
 from posenc.results.records import RunFolder
 from posenc.results.sweeps import Entry, SweepFolder
-from posenc.schema import Config, load
+from posenc.schema import RANGES, Config, load
 
 Job = Sequence[str]
 """The overrides of one job."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+SEED = re.compile(r"seed=(\d+)")
+LARGEST_SEED = RANGES["seed"][1]
 
 _conducted: SweepFolder | None = None
 """The sweep that this process conducts."""
@@ -109,8 +114,14 @@ def conduct(
     Raises ConfigError where no job can work, RunFailed where one failed.
     """
     assert _conducted is not None
+    if not jobs:
+        raise ConfigError("-m: no run comes of this; give every key at least one value")
     print(f"{len(jobs)} runs", end="", file=sys.stderr, flush=True)
-    rounds, others = _plan(jobs, compose)
+    try:
+        rounds, others = _plan(jobs, compose)
+    except Exception:
+        print(file=sys.stderr)  # what is wrong has a line of its own
+        raise
     todo = [entry for each in rounds for entry in each]
     done = sum(entry["state"] == "done" for entry in others)
     errors = [entry for entry in others if entry["state"] == "error"]
@@ -151,15 +162,12 @@ def _plan(
     rounds: list[list[Entry]] = []
     others: list[Entry] = []
     visits: dict[Path, int] = {}
-    composed: dict[tuple[str, ...], DictConfig] = {}
+    settings = _settings(compose)
     for job in jobs:
         label = " ".join(each for each in job if each not in common)
         entry: Entry = {"overrides": list(job), "label": label, "folder": None, "reason": None}
-        rest = tuple(each for each in job if not each.startswith("seed="))
-        if rest not in composed:  # composing takes far longer than all the rest
-            composed[rest] = compose(list(rest))
         try:
-            config = load(_seeded(composed[rest], job))
+            config = settings(job)
             folder = RunFolder.of(asdict(config))
         except ConfigError as error:
             others.append(entry | {"state": "error", "reason": explain(error)})
@@ -178,13 +186,25 @@ def _plan(
     return rounds, others
 
 
-def _seeded(composed: DictConfig, job: Job) -> DictConfig:
-    seeds = [each.removeprefix("seed=") for each in job if each.startswith("seed=")]
-    raw = composed.copy()
-    with open_dict(raw):
-        del raw["hydra"]
-    raw.merge_with_dotlist([f"seed={seed}" for seed in seeds])
-    return raw
+def _settings(compose: Callable[[list[str]], DictConfig]) -> Callable[[Job], Config]:
+    """The settings of a job; jobs that differ in their seed alone are composed once, which takes
+    far longer than all the rest."""
+
+    @cache
+    def composed(job: Job) -> Config:
+        raw = compose(list(job))
+        with open_dict(raw):
+            del raw["hydra"]
+        return load(raw)
+
+    def of(job: Job) -> Config:
+        seeds = [int(found[1]) for each in job if (found := SEED.fullmatch(each))]
+        if any(seed > LARGEST_SEED for seed in seeds):
+            return composed(tuple(job))
+        config = composed(tuple(each for each in job if not SEED.fullmatch(each)))
+        return replace(config, seed=seeds[-1]) if seeds else config
+
+    return of
 
 
 def _is_done(folder: RunFolder, config: Config) -> bool:

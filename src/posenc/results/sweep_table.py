@@ -56,16 +56,14 @@ def print_sweep(sweep: SweepFolder) -> None:
         print(f"  and {len(more)} more; scripts/status.py lists them", file=sys.stderr)
 
 
-ENDS = ("finished", "failed", "interrupted", "not run")
+ENDS = ("finished", "failed", "interrupted", "going on elsewhere", "not run")
 """How a job can end, in the order in which they are counted."""
 
 
 def _end(job: Entry, *, begun: bool) -> str:
     if not begun:
         return {"done": "finished", "error": "failed"}.get(job["state"], "not run")
-    if job["error"] is None:
-        return "finished"
-    return "interrupted" if job["error"] == "interrupted" else "failed"
+    return job["end"]
 
 
 def _result(job: Entry) -> Result | None:

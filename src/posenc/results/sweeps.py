@@ -20,7 +20,7 @@ from posenc.results.disk import replacing
 Entry = dict[str, Any]
 """Of a job: its number `job`, its `overrides`, its `label`, which is those in which it differs from
 the others; of a planned one its `folder`, its `state` (todo, done, or error) and the `reason`;
-of one that ended the `error`, if any, or its `folder`, the file of its `rows`, and `seconds`."""
+of one that ended its `end`, the `error` if any, or the `folder`, its file of `rows`, `seconds`."""
 
 
 class SweepFolder:
