@@ -18,9 +18,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from posenc.cli import MENDABLE, one_line_errors
-from posenc.console import forgiving_output
-from posenc.reopen import arguments, reopen
+from posenc.console import forgiving_output, quiet_interrupts
+
+with quiet_interrupts():  # the rest takes a moment
+    from posenc.cli import MENDABLE, one_line_errors
+    from posenc.reopen import arguments, reopen
 
 
 def main(given: list[str]) -> None:

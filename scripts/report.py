@@ -8,24 +8,25 @@ Prints a verdict and tables for every task, and writes them as one HTML page wit
 answer to the mouse and the keyboard, as Markdown, the curves as PNG and SVG, and every row as CSV.
 """
 
-import argparse
 import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
-from rich.console import Console
+from posenc.console import Parser, forgiving_output, quiet_interrupts
 
-from posenc.cli import MENDABLE, one_line_errors
-from posenc.console import forgiving_output
-from posenc.errors import ConfigError, one_of
-from posenc.results.charts import rasterised, svg
-from posenc.results.figures import length_curves
-from posenc.results.legible import Legible
-from posenc.results.page import page
-from posenc.results.panels import panels
-from posenc.results.reading import read
-from posenc.results.report import BASELINE, document, markdown, summary
+with quiet_interrupts():  # the rest takes a moment
+    from rich.console import Console
+
+    from posenc.cli import MENDABLE, one_line_errors
+    from posenc.errors import ConfigError, one_of
+    from posenc.results.charts import rasterised, svg
+    from posenc.results.figures import length_curves
+    from posenc.results.legible import Legible
+    from posenc.results.page import page
+    from posenc.results.panels import panels
+    from posenc.results.reading import read
+    from posenc.results.report import BASELINE, document, markdown, summary
 
 OUTPUTS = Path(__file__).resolve().parents[1] / "outputs"
 NAMES = {"html": "report", "md": "report", "png": "figure", "svg": "figure", "csv": "results"}
@@ -34,7 +35,7 @@ NAMES = {"html": "report", "md": "report", "png": "figure", "svg": "figure", "cs
 
 def main() -> None:
     """Reads arguments and runs, prints, writes."""
-    parser = argparse.ArgumentParser(description="From finished runs to a verdict.")
+    parser = Parser(description="From finished runs to a verdict.")
     parser.add_argument(
         "folders", nargs="*", type=Path, metavar="FOLDER", help="holds runs; default: outputs"
     )

@@ -20,16 +20,18 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
+from posenc.console import forgiving_output, quiet_interrupts
 
-from posenc.choosing import CONFIGS
-from posenc.cli import MENDABLE, one_line_errors
-from posenc.console import forgiving_output
-from posenc.errors import ConfigError
-from posenc.reopen import arguments, reopen
-from posenc.results.identity import asked, evaluation_hash, fingerprint
-from posenc.results.records import RunFolder
-from posenc.schema import Config, load
+with quiet_interrupts():  # the rest takes a moment
+    from hydra import compose, initialize_config_dir
+
+    from posenc.choosing import CONFIGS
+    from posenc.cli import MENDABLE, one_line_errors
+    from posenc.errors import ConfigError
+    from posenc.reopen import arguments, reopen
+    from posenc.results.identity import asked, evaluation_hash, fingerprint
+    from posenc.results.records import RunFolder
+    from posenc.schema import Config, load
 
 LONGEST = 1000
 """Of the problems that are shown."""
@@ -42,12 +44,12 @@ def ask(given: Sequence[str]) -> None:
     config, folder = reopen(own["run"], changes)
 
     from posenc.building import build  # imports torch
-    from posenc.checkpoint import load_weights, read_checkpoint
+    from posenc.checkpoint import load_weights
     from posenc.showing import show
 
     experiment = build(config)
     tried_out = fingerprint(asdict(config)) != folder.fingerprint
-    load_weights(experiment.net, read_checkpoint(folder.checkpoint), longer=tried_out)
+    load_weights(experiment.net, folder.checkpoint, longer=tried_out)
     run = f"{config.model.name}, encoding={config.encoding['name']}, seed {config.seed}"
     show(experiment, own["prompt"], title=f"{config.task['name']}, {run}")
 

@@ -10,20 +10,21 @@ command goes on from the last checkpoint), the sweeps that go on or lack runs, w
 left, and every run that is not finished, with its progress or the reason why it has none.
 """
 
-import argparse
 import json
 import sys
 import time
 from contextlib import nullcontext
 from pathlib import Path
 
-from rich.console import Console
-from rich.live import Live
+from posenc.console import Parser, forgiving_output, quiet_interrupts
 
-from posenc.cli import MENDABLE, one_line_errors
-from posenc.console import forgiving_output
-from posenc.results.status_table import as_data, drawn
-from posenc.results.sweep_status import look
+with quiet_interrupts():  # the rest takes a moment
+    from rich.console import Console
+    from rich.live import Live
+
+    from posenc.cli import MENDABLE, one_line_errors
+    from posenc.results.status_table import as_data, drawn
+    from posenc.results.sweep_status import look
 
 OUTPUTS = Path(__file__).resolve().parents[1] / "outputs"
 EVERY = 2.0
@@ -34,7 +35,7 @@ WIDE = 10_000
 
 def main() -> None:
     """Reads arguments, looks and prints, once or until Ctrl-C."""
-    parser = argparse.ArgumentParser(description="How runs and sweeps stand.")
+    parser = Parser(description="How runs and sweeps stand.")
     parser.add_argument(
         "folders", nargs="*", type=Path, metavar="FOLDER", help="holds runs; default: outputs"
     )

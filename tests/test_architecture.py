@@ -34,6 +34,7 @@ ALLOWED = {
         "evaluation",
         "experiment",
         "metrics",
+        "checkpoint",
         "results.details",
         "results.charts",
         "results.records",
@@ -45,7 +46,7 @@ ALLOWED = {
     "choosing": ("errors",),
     "schema": ("choosing", "errors", "problem_files", "settings", "shapes"),
     "experiment": ("errors", "model", "positions.base", "tasks.base"),
-    "checkpoint": ("errors",),
+    "checkpoint": ("errors", "results.disk"),
     "results": ("results", "choosing", "errors", "schema"),
 }
 """What a module or package may import of this project; those that are not listed stand above."""

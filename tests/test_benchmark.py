@@ -49,7 +49,7 @@ def test_every_encoding_is_compared_with_none(
         (("--encodings", "encoding=rope"), "encoding=rope: --encodings goes through all"),
         (("--encodings", "model=decoder"), "model=decoder: --encodings goes through all"),
         (("--out", "elsewhere"), "goes with --encodings"),
-        (("encoding=rpoe",), "choose one of"),
+        (("encoding=rpoe",), "did you mean 'rope'?"),
     ],
 )
 def test_a_mistake_is_one_line_before_anything_is_measured(

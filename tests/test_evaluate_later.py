@@ -104,7 +104,7 @@ def test_further_rows_are_as_the_seed_draws_them(kind: str, trained: dict[str, P
     config, folder = reopen(str(trained[kind]), [f"{KEYS[kind]}=61"])
     checkpoint = read_checkpoint(folder.checkpoint)
     fresh, grown = build(config).net, build(config).net
-    load_weights(grown, checkpoint, longer=True)
+    load_weights(grown, folder.checkpoint, longer=True)
     saved = {name.removeprefix("net."): each for name, each in checkpoint["state_dict"].items()}
     for name, weights in grown.state_dict().items():
         kept = len(saved[name])
@@ -277,6 +277,8 @@ def test_a_run_made_on_a_gpu_can_be_asked_on_a_cpu(folder: Path):
     OmegaConf.update(settings, "trainer.accelerator", "gpu")
     OmegaConf.save(settings, folder / "config.yaml")
     elsewhere = folder.rename(folder.parent / leaf(asdict(load(settings))))
+    path = RunFolder(elsewhere).checkpoint
+    torch.save(torch.load(path, weights_only=True) | {"run": elsewhere.name}, path)
     RunFolder(elsewhere).begin(asdict(load(settings)))
     RunFolder(elsewhere).write_status(status="finished")
     assert "trainer.accelerator=gpu: PyTorch finds none" in refusal(f"run={elsewhere}")
@@ -288,4 +290,4 @@ def test_a_run_made_on_a_gpu_can_be_asked_on_a_cpu(folder: Path):
 def test_weights_without_room_are_refused_to_whoever_imports_it(trained: dict[str, Path]):
     config, folder = reopen(str(trained["learned"]), ["encoding.max_length=61"])
     with pytest.raises(ConfigError, match="has shape"):
-        load_weights(build(config).net, read_checkpoint(folder.checkpoint))
+        load_weights(build(config).net, folder.checkpoint)

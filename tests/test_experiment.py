@@ -152,7 +152,7 @@ def test_a_network_comes_back_from_its_checkpoint(encoding_name, built, tmp_path
     state = {f"net.{key}": value for key, value in saved.state_dict().items()}
     torch.save({"state_dict": state}, tmp_path / "last.ckpt")
     restored = built(f"encoding={encoding_name}", "model=decoder", "seed=1", "length.test=400").net
-    load_weights(restored, read_checkpoint(tmp_path / "last.ckpt"))
+    load_weights(restored, tmp_path / "last.ckpt")
     tokens, ids = torch.arange(12)[None], torch.arange(12)[None]
     assert torch.equal(restored(tokens, ids, 3), saved(tokens, ids, 3))
 

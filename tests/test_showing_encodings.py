@@ -136,7 +136,7 @@ def test_a_scaled_rope_is_stretched_to_the_length_that_is_drawn(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("argument", "part"),
     [
-        ("encoding=rpoe", "choose one of"),
+        ("encoding=rpoe", "did you mean 'rope'?"),
         ("encoding.base=-1", "must be positive"),
         ("encoding.bse=1", "no such key"),
         ("length=7", "it counts tokens, from 8 to 4096"),

@@ -15,8 +15,8 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 import posenc.run
 import posenc.scoring
+from posenc.choosing import PROJECT
 from posenc.results.records import RunFolder
-from posenc.schema import PROJECT
 from posenc.training.data import TrainingData
 
 STEPS = 300

@@ -56,7 +56,7 @@ def _chosen(group: str, node: Any) -> tuple[str, dict[str, Any]]:
     """The name of a choice and what its yaml says."""
     name = str(node.get("name") if isinstance(node, dict) else node)
     if not isinstance(node, dict) or name not in choices(group):
-        raise ConfigError(f"{group}={name}: {one_of(choices(group))}")
+        raise ConfigError(f"{group}={name}: {one_of(choices(group), name)}")
     return name, defaults_of(group, name)
 
 

@@ -10,9 +10,16 @@ from typing import TypeVar
 
 Number = TypeVar("Number", int, float)
 
+MANY = 12
+"""Choices that no longer fit into a line."""
+
 
 class ConfigError(ValueError):
     """A setting that cannot work. The message names the key, its value and what would be right."""
+
+
+class Busy(ConfigError):
+    """A run that goes on elsewhere: nothing is wrong with the command, which may have to wait."""
 
 
 class RunFailed(RuntimeError):
@@ -23,15 +30,23 @@ class Interrupted(SystemExit):
     """A run stopped by a signal, after it had saved what it had; exits with 128 + the signal."""
 
 
-def one_of(names: Iterable[str]) -> str:
-    """The remedy for a wrong choice."""
-    return f"choose one of {', '.join(names)}"
+class Torn(Interrupted):
+    """The same in the midst of a step, whose half-changed state is not saved."""
+
+
+def one_of(names: Collection[str], given: str = "") -> str:
+    """The remedy for a wrong choice: all of them, or of many the one that it resembles."""
+    if len(names) <= MANY:
+        return f"choose one of {', '.join(names)}"
+    close = difflib.get_close_matches(given.lower(), names, n=1)
+    guess = f"did you mean '{close[0]}'? " if close else ""
+    return f"{guess}python train.py --help lists all {len(names)} choices"
 
 
 def check_choice(key: str, value: str, names: Collection[str]) -> str:
     """Returns `value`; raises ConfigError, naming the choices, if it is none of them."""
     if value not in names:
-        raise ConfigError(f"{key}={value}: {one_of(names)}")
+        raise ConfigError(f"{key}={value}: {one_of(names, value)}")
     return value
 
 

@@ -19,8 +19,16 @@ REMEDIES = {
     ),
     r"Could not append .* prefix: '(.*?)'": "+{0}: the key is there already; write {0}",
     r"Multiple values for (\S+)\. .*: (.*)'": "+{0}={1}: {0} has a choice; write {0}={1}",
+    r"Could not delete ''": "'~' cannot be read: write key=value",
     r"Could not delete .*?'([^'=]+)": "~{0}: no key can be left out; write {0}=VALUE",
     r"You must specify '(.*?)'": "{0}=???: names no choice; write {0}=CHOICE",
+    r"Override (\S+) looks like a config group": "'{}' cannot be read: write key=value",
+    r"Cannot find primary config '(.*?)'": "--config-name={}: there is no other; leave it out",
+    r"Additional config directory '(.*?)'": "--config-dir={}: there is no such folder",
+    r"Primary config directory not found.*?'(.*?)'": "--config-path={}: leave it out",
+    r"While dereferencing interpolation '\$\{(.*?)\}': Value '(.*?)'": (
+        "{}={}: must be of another type; see the yaml of the choice in configs/"
+    ),
 }
 """What Hydra says -> what is said instead."""
 
@@ -43,7 +51,7 @@ def explain(error: Exception) -> str:
     if match := re.search(r"Could not find '([^']*)'", said):
         group, _, name = match[1].rpartition("/")
         available = re.findall(r"^\t(\w+)$", str(error), re.MULTILINE)
-        return f"{group}={name}: {one_of(available)}"
+        return f"{group}={name}: {one_of(available, name)}"
     if said.startswith("Config group override must be") or isinstance(error, AssertionError):
         return _unusable(sys.argv[1:])
     return said
@@ -58,10 +66,12 @@ def _unreadable(argument: str) -> str:
 def _unusable(arguments: list[str]) -> str:
     """Hydra does not say which argument it is: a group without a choice, or its own settings."""
     given = [argument.partition("=") for argument in arguments]
-    wrong = [(key, value) for key, _, value in given if value not in choices(key) != []]
+    wrong = [(key, value) for key, _, value in given if key and value not in choices(key) != []]
     if wrong:
-        return "; ".join(f"{key}={value}: {one_of(choices(key))}" for key, value in wrong)
+        return "; ".join(f"{key}={value}: {one_of(choices(key), value)}" for key, value in wrong)
     own = " ".join(argument for argument in arguments if _is_hydra(argument))
+    if not own:
+        return f"'{' '.join(arguments)}' cannot be read: write key=value"
     return f"{own}: Hydra cannot use this value; leave it out"
 
 

@@ -18,6 +18,7 @@ from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
 from posenc.training.ranks import in_ranks
 from posenc.training.runlog import RunLog, Settings
+from posenc.training.storing import Checkpoints
 
 
 def fit_in_ranks(
@@ -73,7 +74,7 @@ def fit(
     trainer = pl.Trainer(
         **options,
         strategy="ddp" if config.trainer.devices > 1 else "auto",
-        plugins=[LightningEnvironment()],  # also under SLURM, whose ranks would be asked for
+        plugins=[LightningEnvironment(), Checkpoints()],  # of SLURM all ranks would be asked for
         logger=log or False,
         callbacks=Together(
             FiniteLoss(config.checkpoint.every),

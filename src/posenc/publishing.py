@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from posenc.checkpoint import load_weights, read_checkpoint
+from posenc.checkpoint import load_weights
 from posenc.experiment import Experiment
 from posenc.results import statistics
 from posenc.results.charts import Picture
@@ -49,7 +49,7 @@ def _texts_and_pictures(
     config: Config, experiment: Experiment, folder: RunFolder
 ) -> tuple[dict[str, str], dict[str, bytes]]:
     """By tag, which the pages order by the alphabet."""
-    load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+    load_weights(experiment.net, folder.checkpoint)
     samples, drawn = samples_and_pictures(experiment, config.eval.seed)
     rows, settings = folder.read_rows("lengths.csv"), (folder.path / "config.yaml").read_text()
     pictures: dict[str, Picture] = {"by_length": length_curve(rows)}

@@ -3,20 +3,46 @@
 import logging
 import platform
 import subprocess
+import threading
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import posenc
+from posenc.choosing import PROJECT
 from posenc.errors import ConfigError, Interrupted, RunFailed
+from posenc.results.disk import fault
 from posenc.results.records import RunFolder
-from posenc.schema import PROJECT
 
 logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def disk_faults_told(folder: RunFolder) -> Iterator[None]:
+    """Inside, a disk that is full, or cannot be written for another reason, ends the run with one
+    line.
+
+    A thread that writes events to it says nothing: whoever hands it the next one is told.
+    """
+    usual = threading.excepthook
+
+    def hook(ended: threading.ExceptHookArgs) -> None:
+        if not fault(folder.path, ended.exc_value):
+            usual(ended)
+
+    threading.excepthook = hook
+    try:
+        yield
+    except OSError as error:
+        if (reason := fault(folder.path, error)) is None:
+            raise
+        raise RunFailed(reason) from error
+    finally:
+        threading.excepthook = usual
 
 
 @contextmanager
@@ -29,7 +55,8 @@ def kept_log(path: Path) -> Iterator[None]:
         yield
     finally:
         logging.getLogger().removeHandler(handler)
-        handler.close()
+        with suppress(OSError):  # of a full disk, which what is written next will meet
+            handler.close()
 
 
 @contextmanager
@@ -47,17 +74,18 @@ def kept_status(folder: RunFolder) -> Iterator[None]:
         raise
     except (Exception, SystemExit) as error:
         _mark(folder, "failed", traceback=traceback.format_exc())
+        if fault(folder.path, error):
+            raise
         logger.exception("the run failed")
         raise RunFailed(f"{type(error).__name__}: {error} (traceback in {folder.path})") from error
 
 
 def _mark(folder: RunFolder, status: str, **details: Any) -> None:
     """Nothing is written on a full disk, which must not hide what went wrong first."""
-    if folder.status().get("status") == "finished":
-        return
     try:
-        folder.write_status(status=status, **details)
-    except OSError as error:
+        if folder.status().get("status") != "finished":
+            folder.write_status(status=status, **details)
+    except (ConfigError, OSError) as error:
         logger.error("run.json still says what it said before: %s", error)
 
 

@@ -1,7 +1,6 @@
 """One run: build, fit, evaluate, record."""
 
 import logging
-import math
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -12,16 +11,17 @@ from omegaconf import OmegaConf
 from rich.console import Console
 
 from posenc.building import build, check_training
-from posenc.checkpoint import load_weights, read_checkpoint
+from posenc.checkpoint import load_weights, resumed_step
 from posenc.experiment import Experiment
 from posenc.fitting import fit, fit_in_ranks
 from posenc.hyperparameters import hyperparameters
 from posenc.model.layout import slots
 from posenc.publishing import publish
-from posenc.recording import circumstances, kept_log, kept_status
-from posenc.results import statistics
+from posenc.recording import circumstances, disk_faults_told, kept_log, kept_status
 from posenc.results.details import print_details
+from posenc.results.disk import fault
 from posenc.results.identity import identity
+from posenc.results.outcome import Result
 from posenc.results.records import RunFolder
 from posenc.results.terminal import print_run
 from posenc.schema import Config
@@ -36,12 +36,11 @@ MANY = 4096
 """Tokens of a problem of which a run warns."""
 
 
-def train(config: Config, overrides: Iterable[str] = ()) -> float:
-    """Does what is still to be done of a run, prints its result, and returns its score.
+def train(config: Config, overrides: Iterable[str] = (), *, quiet: bool = False) -> Result:
+    """Does what is still to be done of a run; prints its result, unless `quiet`, and returns it.
 
-    `overrides` are what its command line sets, by which a table of runs tells it from others. The
-    score is exact match averaged over the lengths beyond the trained ones, and nan where none
-    is tested. Raises ConfigError before anything is written, RunFailed for whatever breaks later.
+    `overrides` are what its command line sets, by which a table of runs tells it from others.
+    Raises ConfigError before anything is written, RunFailed for whatever breaks later.
     """
     warnings.filterwarnings("ignore", ".*does not have many workers.*")  # none is the fastest here
     warnings.filterwarnings("ignore", ".*LeafSpec.*")  # torch 2.13 of pytorch_lightning 2.6
@@ -54,15 +53,17 @@ def train(config: Config, overrides: Iterable[str] = ()) -> float:
     folder = RunFolder.of(asdict(config))
     interruption = Interruption()
     with folder.locked(), interruption.handling_signals():
-        if config.overwrite:
-            folder.clear()
-        with kept_log(folder.path / "train.log"):
-            with kept_status(folder):
+        with disk_faults_told(folder):
+            if config.overwrite:
+                folder.clear()
+            log = folder.path / "train.log"
+            with kept_log(log), kept_status(folder):
                 rows, seen = _rows(config, experiment, folder, interruption, columns)
-            _print(config, folder, rows, seen)
-    exact = [row["exact"] for row in rows]
-    mean = statistics.score([row["length"] for row in rows], exact, config.length.train)
-    return math.nan if mean is None else mean
+            with log.open("a", encoding="utf-8") as file:
+                _print(config, folder, rows, seen, Console(file=file, width=100))
+        if not quiet:
+            _print(config, folder, rows, seen, Console(highlight=False))
+    return Result(folder, folder.rows_name(asdict(config)), rows)
 
 
 def _rows(
@@ -92,7 +93,9 @@ def _rows(
             try:
                 publish(log, config, experiment, folder, columns)
                 folder.write_status(published=True)
-            except Exception:
+            except Exception as error:
+                if fault(folder.path, error):
+                    raise
                 name = config.logger["name"]
                 logger.exception("%s lacks the end of this run; its rows are complete", name)
     return rows, seen
@@ -101,12 +104,12 @@ def _rows(
 def _begin(config: Config, experiment: Experiment, folder: RunFolder) -> int:
     """Makes the folder that of a running run; returns the step that it goes on from."""
     settings = asdict(config)
+    folder.checkpoint.parent.mkdir(exist_ok=True)
     resuming = folder.checkpoint.exists()
-    step = int(read_checkpoint(folder.checkpoint)["global_step"]) if resuming else 0
+    step = resumed_step(experiment.net, folder.checkpoint) if resuming else 0
     folder.write("config.yaml", OmegaConf.to_yaml(OmegaConf.create(settings)))
     trainer = {"devices": config.trainer.devices, "compile": config.trainer.compile}
     folder.begin(settings, resumed_from=step, **trainer, **circumstances(config.threads))
-    folder.checkpoint.parent.mkdir(exist_ok=True)
     longest = experiment.evaluated[-1]
     tokens = slots(experiment.tested.largest(longest), causal=config.model.causal).tokens
     if tokens > MANY:
@@ -126,7 +129,7 @@ def _train(
 ) -> None:
     """Fits, or goes on fitting, then evaluates and records."""
     if step >= config.trainer.max_steps:
-        load_weights(experiment.net, read_checkpoint(folder.checkpoint))
+        load_weights(experiment.net, folder.checkpoint)
     else:
         fit(config, experiment, folder, interruption, log, step)
     score(config, experiment, folder, "lengths.csv")
@@ -143,24 +146,18 @@ def _say_how_it_was_made(config: Config, folder: RunFolder) -> None:
         for key in now.keys() - {"started", "host", "threads"}
         if now[key] != before.get(key)
     ]
-    made = f"posenc {before['posenc']}, commit {before['commit']}"
+    made = f"posenc {before.get('posenc')}, commit {before.get('commit')}"
     logger.info("already trained with %s; overwrite=true trains it again", made)
     for change in sorted(changed):
         logger.info("  %s", change)
 
 
-def _print(config: Config, folder: RunFolder, rows: list[Row], seen: dict[int, float]) -> None:
-    """The result, into train.log and to whoever watches."""
-    with (folder.path / "train.log").open("a", encoding="utf-8") as log:
-        for console in (Console(file=log, width=100), Console(highlight=False)):
-            print_details(folder.path, folder.rows_name(asdict(config)), console)
-            print_run(
-                rows,
-                folder=folder.path,
-                outputs=Path(config.outputs),
-                seen=seen,
-                console=console,
-            )
+def _print(
+    config: Config, folder: RunFolder, rows: list[Row], seen: dict[int, float], console: Console
+) -> None:
+    """The result."""
+    print_details(folder.path, folder.rows_name(asdict(config)), console)
+    print_run(rows, folder=folder.path, outputs=Path(config.outputs), seen=seen, console=console)
 
 
 def _hyperparameters(config: Config, columns: Settings) -> Settings:

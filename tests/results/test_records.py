@@ -13,10 +13,10 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 import posenc.cli  # noqa: F401  configs/train.yaml needs the resolver that it registers
+from posenc.choosing import CONFIGS, PLUGINS, choices
 from posenc.errors import ConfigError
 from posenc.results.identity import asked, evaluation_hash, fingerprint, flat, shaping
 from posenc.results.records import COLUMNS, RunFolder
-from posenc.schema import CONFIGS, PLUGINS, choices
 
 Settings = dict[str, Any]
 

@@ -12,6 +12,7 @@ from posenc import run
 from posenc.errors import Interrupted, RunFailed
 from posenc.training.callbacks import Interruption, LastCheckpoint
 from posenc.training.monitor import Monitor
+from posenc.training.storing import Checkpoints
 
 
 def loaded(folder):
@@ -44,7 +45,6 @@ def stub(save_checkpoint, *loggers):
         save_checkpoint=save_checkpoint,
         loggers=loggers,
         global_step=1,
-        is_global_zero=True,
         lightning_module=torch.nn.Linear(1, 1),
     )
 
@@ -57,17 +57,18 @@ def test_weights_that_are_not_finite_never_replace_a_checkpoint(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path):
+def test_a_checkpoint_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "last.ckpt"
     path.write_bytes(b"the one before")
 
-    def torn(unfinished):
-        unfinished.write_bytes(b"half of the n")
+    def torn(number):
         raise OSError("no space left on device")
 
+    monkeypatch.setattr(os, "fsync", torn)
     with pytest.raises(OSError, match="no space"):
-        LastCheckpoint(path, 1)._keep(stub(torn))
+        Checkpoints().save_checkpoint({"state_dict": {}}, path)
     assert path.read_bytes() == b"the one before"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_the_log_is_on_disk_before_a_checkpoint_leaves_it_behind(tmp_path):
@@ -149,21 +150,21 @@ def test_looking_on_changes_nothing(runs, probed):
         torch.testing.assert_close(loaded(never)[part], loaded(often)[part], atol=0, rtol=0)
 
 
-@pytest.mark.parametrize("step", [10, 20])
-def test_a_loss_that_is_not_finite_ends_the_run(runs, at_batch, step, monkeypatch):
+@pytest.mark.parametrize("step", [13, 20, 60])
+def test_a_loss_that_is_not_finite_ends_the_run_at_once(runs, at_batch, step, monkeypatch):
     from posenc.training import module
 
     original = module.answer_loss
     at_batch(
-        step - 3,
+        step - 2,
         lambda: monkeypatch.setattr(module, "answer_loss", lambda *a: original(*a) * float("nan")),
     )
     with pytest.raises(RunFailed, match=rf"FloatingPointError: the loss is nan at step {step}"):
-        runs("checkpoint.every=1000")
-    folder = runs.folder(runs.config("checkpoint.every=1000"))
+        runs("checkpoint.every=4")
+    folder = runs.folder(runs.config("checkpoint.every=4"))
     assert folder.status()["status"] == "failed"
-    assert "FloatingPointError" in folder.status()["traceback"]
-    assert not folder.checkpoint.exists()
+    assert f"the loss is nan at step {step}" in folder.status()["traceback"]
+    assert loaded(folder)["global_step"] == (step - 1) // 4 * 4
 
 
 def test_a_rate_that_is_far_too_high_is_named(runs):
@@ -172,7 +173,7 @@ def test_a_rate_that_is_far_too_high_is_named(runs):
 
 
 def test_a_failure_before_training_is_not_hidden_by_the_monitor():
-    Monitor(progress_bar=True).on_exception(None, None, ValueError("the cause"))
+    Monitor(progress_bar=True, show=print).on_exception(None, None, ValueError("the cause"))
 
 
 def test_speed_is_that_of_the_tokens_of_this_process(runs, at_batch):

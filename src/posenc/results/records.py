@@ -10,17 +10,19 @@ outputs/<task>/<model>-<encoding>-<positions>/seed<k>-<fingerprint>/
 """
 
 import csv
-import fcntl
 import io
 import json
 import os
+import platform
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from posenc.errors import ConfigError
+from posenc.errors import Busy, ConfigError
+from posenc.results import progress
+from posenc.results.disk import clear_unfinished, lock, replacing
 from posenc.results.identity import (
     Flat,
     Settings,
@@ -32,9 +34,10 @@ from posenc.results.identity import (
     shaping,
     unrolled,
 )
+from posenc.results.run_json import SCHEMA, read_status
 
-SCHEMA = 2
-"""Version of the files in a run folder."""
+SILENT = 120.0
+"""Seconds without a sign of life after which a run is lost, where its lock does not tell."""
 
 COLUMNS = (
     "task", "model", "encoding", "positions", "seed", "fingerprint", "train_max", "length",
@@ -58,16 +61,9 @@ def csv_text(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     return text.getvalue()
 
 
-def put_in_place(unfinished: Path, path: Path) -> None:
-    """Moves a finished file to its name, not before all of it is on the disk."""
-    with unfinished.open("rb") as file:
-        os.fsync(file.fileno())
-    unfinished.replace(path)
-
-
 class RunFolder:
-    """One run on disk. Every file is written under another name and then renamed, so that whoever
-    reads finds it whole or not at all."""
+    """One run on disk. Whoever reads finds every file whole or not at all, but for train.log and
+    events, which only grow."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -84,23 +80,46 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Holds the folder for this process; the lock goes with the process, however it ends.
 
-        Raises ConfigError when another process holds it.
+        Raises Busy when another process holds it, ConfigError where none can.
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            lock = (self.path / ".lock").open("w")
+            file = (self.path / ".lock").open("w")
         except OSError as error:
             raise ConfigError(f"outputs: {error}; set outputs= to a folder to write in") from None
-        with lock:
+        with file:
+            lock(file, self.path)
+            os.utime(file.fileno())
+            self._refuse_two_hosts(now=os.fstat(file.fileno()).st_mtime)
+            clear_unfinished(self.path, self.checkpoint.parent)
+            progress.forget(self.path)  # of a process that was killed
             try:
-                # Not flock, which workers would inherit and hold on to when the run is killed.
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise ConfigError(f"this very run is going on right now in {self.path}") from None
-            yield
+                yield
+            finally:
+                progress.forget(self.path)
+
+    def _refuse_two_hosts(self, *, now: float) -> None:
+        """Some network file systems keep locks from other hosts; there a sign of life has to do.
+
+        `now` is by the clock of the file system, which hosts share.
+        """
+        try:
+            status = self.status()
+        except ConfigError:
+            return  # told by whoever needs it
+        host = status.get("host")
+        if status.get("status") != "running" or host == platform.node():
+            return
+        left = SILENT - abs(now - progress.last_sign(self.path, "run.json"))
+        if left > 0:
+            raise Busy(
+                f"this very run is going on at {host} in {self.path}; if it was killed there, "
+                f"try again in {left:.0f} s"
+            )
 
     def clear(self) -> None:
-        """Deletes everything but the lock."""
+        """Deletes everything but the lock; first what would call the rest a finished run."""
+        (self.path / "run.json").unlink(missing_ok=True)
         for entry in self.path.iterdir():
             if entry.is_dir():
                 shutil.rmtree(entry)
@@ -109,22 +128,7 @@ class RunFolder:
 
     def status(self) -> Settings:
         """What run.json says, if there is one. Raises ConfigError where it cannot be read."""
-        path = self.path / "run.json"
-        if not path.exists():
-            return {}
-        try:
-            status = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ConfigError(
-                f"{path} cannot be read ({error}): delete the run folder to do it again"
-            ) from None
-        schema = status.get("schema") if isinstance(status, dict) else None
-        if schema != SCHEMA:
-            raise ConfigError(
-                f"{path} has schema {schema}, not {SCHEMA}: another version of posenc made it; use "
-                "that one, or delete the run folder to do it again"
-            )
-        return dict(status)
+        return read_status(self.path / "run.json")
 
     def write_status(self, **changes: Any) -> None:
         """Changes these entries of run.json and keeps the others."""
@@ -134,9 +138,8 @@ class RunFolder:
     def write(self, name: str, text: str) -> None:
         """Puts a whole file in place at once."""
         self.path.mkdir(parents=True, exist_ok=True)
-        unfinished = self.path / f".{name}.unfinished"
-        unfinished.write_text(text, encoding="utf-8")
-        put_in_place(unfinished, self.path / name)
+        with replacing(self.path / name) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
 
     @property
     def fingerprint(self) -> str:

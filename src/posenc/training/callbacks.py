@@ -11,9 +11,8 @@ import pytorch_lightning as pl
 import torch
 from torch import distributed
 
-from posenc.errors import Interrupted
+from posenc.errors import Interrupted, Torn
 from posenc.evaluation import by_length
-from posenc.results.records import put_in_place
 from posenc.tasks.base import Sample, Task
 from posenc.training.module import AnswerModule
 from posenc.training.ranks import SIGNALS
@@ -80,7 +79,7 @@ class LastCheckpoint(pl.Callback):
 
         Nor is it whole before training has begun: a network not yet restored would be kept.
         """
-        stopped = isinstance(exception, Interrupted)
+        stopped = isinstance(exception, Interrupted) and not isinstance(exception, Torn)
         if stopped and self._kept not in (None, trainer.global_step):
             self._keep(trainer)
 
@@ -92,10 +91,7 @@ class LastCheckpoint(pl.Callback):
             )
         for log in trainer.loggers:  # a resumed run never logs again what came before
             log.save()
-        unfinished = self.path.with_suffix(".unfinished")
-        trainer.save_checkpoint(unfinished)  # all ranks wait for the first, which writes
-        if trainer.is_global_zero:
-            put_in_place(unfinished, self.path)
+        trainer.save_checkpoint(self.path)  # all ranks wait for the first, which writes
         self._kept = trainer.global_step
 
 
@@ -113,7 +109,8 @@ class Interruption(pl.Callback):
     @contextmanager
     def handling_signals(self) -> Iterator[None]:
         """Inside, a signal raises Interrupted at the next moment when nothing is torn by it."""
-        numbers = (signal.SIGTERM, signal.SIGINT)
+        # What is ignored stays so: in a sweep's workers Ctrl-C is for their conductor to pass on.
+        numbers = [each for each in SIGNALS if signal.getsignal(each) is not signal.SIG_IGN]
         before = {number: signal.signal(number, self._receive) for number in numbers}
         try:
             yield
@@ -124,6 +121,8 @@ class Interruption(pl.Callback):
     def _receive(self, number: int, frame: FrameType | None) -> None:
         if not self._training:
             raise Interrupted(128 + number)
+        if self._alone and number == signal.SIGINT and self._received is not None:
+            raise Torn(128 + number)
         self._received = number
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

@@ -54,6 +54,11 @@ class EventLog(RunLog, TensorBoardLogger):
         )
         self.experiment.add_custom_scalars(LAYOUT)
 
+    def log_metrics(self, metrics: Figures, step: int | None = None) -> None:
+        """As Lightning does, which would take a full disk for a figure of the wrong kind."""
+        for name, figure in metrics.items():
+            self.experiment.add_scalar(name, figure, step)
+
     def conclude(self, settings: Settings, final: Figures) -> None:
         """A row of the HParams page, whose `settings` are booleans, numbers and text.
 
