@@ -8,10 +8,13 @@ from pathlib import Path
 
 import pytest
 from command_line import TINY, only_run, run, runs, status
+from hydra.core.config_store import ConfigStore
+from hydra.core.plugins import Plugins
 
 import posenc
 from posenc import cli
 from posenc.choosing import CONFIGS, PROJECT, choices
+from posenc.explaining import EXTRAS
 
 GROUPS = sorted(path.name for path in CONFIGS.iterdir() if path.is_dir())
 
@@ -113,6 +116,25 @@ def test_mistake_gets_one_line_and_exit_code_2_and_leaves_nothing(mistake: str, 
     assert line.startswith("error: ")
     for part in (TYPED_WRONG | FOUND_BY_BUILDING)[mistake]:
         assert part in line
+    assert not outputs.exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "extra"),
+    [("launcher=joblib", "sweep"), ("launcher=ray", "cluster"), ("launcher=slurm", "cluster"),
+     ("launcher=slurm_local", "cluster"), ("sweeper=optuna", "tune")],
+)  # fmt: skip
+def test_missing_launcher_names_the_extra_that_brings_it(
+    given: str, extra: str, monkeypatch: pytest.MonkeyPatch, outputs: Path
+):
+    Plugins.instance()  # which puts them into the store
+    stored = ConfigStore.instance().repo["hydra"]
+    for group in ("launcher", "sweeper"):
+        for name in EXTRAS:
+            monkeypatch.delitem(stored[group], f"{name}.yaml", raising=False)
+    ended = run("-m", f"outputs={outputs}", given)
+    assert ended.code == 2
+    assert ended.err.splitlines()[-1].endswith(f"-e '.[{extra}]' brings it")
     assert not outputs.exists()
 
 

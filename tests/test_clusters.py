@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,6 +63,23 @@ def test_run_of_a_worker_that_dies_is_taken_up_by_another(tmp_path: Path):
     ends = [status(folder) for folder in runs(outputs)]
     assert [end["status"] for end in ends] == ["finished"] * 2
     assert sorted(end["resumed_from"] > 0 for end in ends) == [False, True]
+
+
+@pytest.mark.slow
+@needs_ray
+def test_sweep_joins_a_cluster_that_is_there(tmp_path: Path):
+    ray = [str(Path(sys.executable).with_name("ray")), "start", "--include-dashboard=false"]
+    head = [*ray, "--head", "--num-cpus=1", "--port=6399", "--block"]
+    with subprocess.Popen(head, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as cluster:
+        try:
+            command = ("-m", *TINY, f"outputs={tmp_path}", "seed=0,1", "launcher=ray")
+            for _ in range(10):  # until the cluster is there
+                with started(*command, "launcher.address=auto", cwd=tmp_path) as sweep:
+                    if sweep.wait(timeout=100) == 0:
+                        break
+        finally:
+            cluster.terminate()
+    assert "2 runs: 2 finished" in (tmp_path / "output").read_text()
 
 
 @pytest.mark.slow

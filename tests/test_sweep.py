@@ -204,7 +204,7 @@ def test_the_same_sweep_twice_at_once_does_no_run_twice(tmp_path: Path):
         wait_until(lambda: list(outputs.rglob("last.ckpt")), process)
         ended = run(*command, "trainer.max_steps=1000000", "seed=0")
         assert ended.code == 1
-        assert "1 runs: 1 going on elsewhere" in ended.err
+        assert "1 run: 1 going on elsewhere" in ended.err
         assert "this very run is going on right now" in ended.err
         assert process.poll() is None
 

@@ -32,6 +32,12 @@ REMEDIES = {
 }
 """What Hydra says -> what is said instead."""
 
+EXTRAS = {
+    "joblib": "sweep", "ray": "cluster", "submitit_slurm": "cluster", "submitit_local": "cluster",
+    "optuna": "tune",
+}  # fmt: skip
+"""Launchers and sweepers of Hydra -> the extra that installs them."""
+
 
 def explain(error: Exception) -> str:
     """The message of any error that a user can mend, in one line."""
@@ -50,6 +56,9 @@ def explain(error: Exception) -> str:
         return _unknown(within if within.startswith(f"{match[1]}.") else match[1])
     if match := re.search(r"Could not find '([^']*)'", said):
         group, _, name = match[1].rpartition("/")
+        if name in EXTRAS:
+            wanted = f"{group.removeprefix('hydra/')}={name.removeprefix('submitit_')}"
+            return f"{wanted}: pip install -c constraints.txt -e '.[{EXTRAS[name]}]' brings it"
         available = re.findall(r"^\t(\w+)$", str(error), re.MULTILINE)
         return f"{group}={name}: {one_of(available, name)}"
     if said.startswith("Config group override must be") or isinstance(error, AssertionError):

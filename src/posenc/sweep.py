@@ -25,6 +25,7 @@ from omegaconf import DictConfig, open_dict
 
 from posenc.errors import ConfigError, Interrupted, RunFailed
 from posenc.explaining import explain
+from posenc.results.labels import counted
 from posenc.results.records import RunFolder
 from posenc.results.sweeps import Entry, SweepFolder
 from posenc.schema import RANGES, Config, load
@@ -116,7 +117,7 @@ def conduct(
     assert _conducted is not None
     if not jobs:
         raise ConfigError("-m: no run comes of this; give every key at least one value")
-    print(f"{len(jobs)} runs", end="", file=sys.stderr, flush=True)
+    print(counted(len(jobs)), end="", file=sys.stderr, flush=True)
     try:
         rounds, others = _plan(jobs, compose)
     except Exception:

@@ -25,6 +25,11 @@ def signed(value: float) -> str:
     return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
 
 
+def counted(runs: int) -> str:
+    """A number of runs."""
+    return f"{runs} run{'s' * (runs != 1)}"
+
+
 def duration(seconds: float) -> str:
     """In the largest unit that leaves at least two of it."""
     for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from posenc.errors import ConfigError
-from posenc.results.labels import MISSING
+from posenc.results.labels import MISSING, counted
 from posenc.results.outcome import LESS_IS_BETTER, Result
 from posenc.results.records import RunFolder
 from posenc.results.sweeps import Entry, SweepFolder
@@ -46,7 +46,7 @@ def print_sweep(sweep: SweepFolder) -> None:
     console.print(table, crop=False)
     kinds = {end: ends.count(end) for end in sorted(set(ends), key=ENDS.index)}
     counts = ", ".join(f"{count} {end}" for end, count in kinds.items())
-    print(f"{len(jobs)} runs: {counts}", file=sys.stderr)
+    print(f"{counted(len(jobs))}: {counts}", file=sys.stderr)
     missing = [(job, end) for job, end in zip(jobs, ends, strict=True) if end != "finished"]
     for job, end in missing[:LISTED]:
         reason = job.get("error") or job.get("reason")
