@@ -65,7 +65,9 @@ def test_how_runs_are_started_is_no_setting_but_is_checked(group: str):
 
     assert asdict(load(given())) == PLAIN
     assert refusal(given(foo=1)).startswith(f"{group}.foo: no such key; ")
-    assert refusal(given(name="foo")).startswith((f"{group}=foo: choose one of ", f"{group}=foo: python "))
+    assert refusal(given(name="foo")).startswith(
+        (f"{group}=foo: choose one of ", f"{group}=foo: python ")
+    )
 
 
 @pytest.mark.parametrize("value", [0, -1, 1.5, "two", None, True])

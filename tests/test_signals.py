@@ -17,6 +17,7 @@ import posenc.run
 import posenc.scoring
 from posenc.choosing import PROJECT
 from posenc.results.records import RunFolder
+from posenc.training import storing
 from posenc.training.data import TrainingData
 
 STEPS = 300
@@ -97,14 +98,21 @@ def test_stopped_run_goes_on_to_the_same_weights_rows_and_curves(
 def test_signal_before_training_has_begun_leaves_the_checkpoint_alone(
     moment: str, number: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    command = (*TINY, f"outputs={tmp_path}")
-    assert run(*command).code == 0
-    folder = RunFolder(only_run(tmp_path))
+    command = (*TINY, "checkpoint.every=3", f"outputs={tmp_path}")
+    write, written = storing.write_checkpoint, list[bytes]()
+
+    def noting(checkpoint: dict[str, Any], path: Path) -> None:
+        write(checkpoint, path)
+        written.append(path.read_bytes())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(storing, "write_checkpoint", noting)
+        assert run(*command).code == 0
+    folder, kept = RunFolder(only_run(tmp_path)), written[0]
     result = (folder.path / "lengths.csv").read_bytes()
     folder.write_status(status="interrupted")
-    early = checkpoint(folder) | {"global_step": 3}
-    torch.save(early, folder.checkpoint)
-    kept = folder.checkpoint.read_bytes()
+    folder.checkpoint.write_bytes(kept)
+    assert checkpoint(folder)["global_step"] == 3
 
     usual = getattr(TrainingData, moment)
 

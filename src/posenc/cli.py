@@ -66,7 +66,8 @@ def main() -> None:
 def _hydra_main(raw: DictConfig) -> float | list[float]:
     own = HydraConfig.get()
     if own.mode == RunMode.RUN:
-        with one_line_errors(*MENDABLE):  # here already, as Hydra would print a line of its own
+        # Here already, as Hydra would print a line of its own.
+        with one_line_errors(*MENDABLE, OSError), forgiving_output():
             _refuse_several(raw)
             result = _job(raw, own)
     else:

@@ -364,4 +364,5 @@ class TestScript:
         with open("/dev/full", "w") as full:
             lost = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
         assert lost.returncode == 1
-        assert lost.stderr.splitlines()[-1].startswith("error: standard output: [Errno 28] No space")
+        line = lost.stderr.splitlines()[-1]
+        assert line.startswith("error: standard output: [Errno 28] No space left on device")

@@ -10,7 +10,9 @@ import torch
 
 from posenc import run
 from posenc.errors import Interrupted, RunFailed
+from posenc.training import finite
 from posenc.training.callbacks import Interruption, LastCheckpoint
+from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
 from posenc.training.storing import Checkpoints
 
@@ -165,6 +167,27 @@ def test_a_loss_that_is_not_finite_ends_the_run_at_once(runs, at_batch, step, mo
     assert folder.status()["status"] == "failed"
     assert f"the loss is nan at step {step}" in folder.status()["traceback"]
     assert loaded(folder)["global_step"] == (step - 1) // 4 * 4
+
+
+@pytest.mark.parametrize(("accumulate", "bad", "step"), [(1, 13, 13), (1, 60, 60), (2, 26, 13)])
+def test_on_a_gpu_the_first_loss_that_is_not_finite_is_named_later(
+    runs, monkeypatch, accumulate, bad, step
+):
+    """Losses are kept there until a step that is logged or a checkpoint has waited for them."""
+    original, seen = AnswerModule.training_step, []
+
+    def spoilt(self, batch, batch_idx):
+        seen.append(batch_idx + 1)
+        result = original(self, batch, batch_idx)
+        return result | {"loss": result["loss"] * (float("inf") if batch_idx + 1 >= bad else 1)}
+
+    monkeypatch.setattr(AnswerModule, "training_step", spoilt)
+    monkeypatch.setattr(finite, "_is_at_hand", lambda loss: False)
+    settings = ("checkpoint.every=8", f"trainer.accumulate_grad_batches={accumulate}")
+    with pytest.raises(RunFailed, match=rf"the loss is inf at step {step}: lower optimizer\.lr"):
+        runs(*settings)
+    assert seen[-1] == accumulate * (-(-step // 4) * 4)  # 16, where a checkpoint is due, or 60
+    assert loaded(runs.folder(runs.config(*settings)))["global_step"] == (step - 1) // 8 * 8
 
 
 def test_a_rate_that_is_far_too_high_is_named(runs):

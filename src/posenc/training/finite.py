@@ -25,15 +25,21 @@ class FiniteLoss(pl.Callback):
     ) -> None:
         """Of several batches that make a step, the first that is not finite is enough."""
         loss, step = outputs["loss"], trainer.global_step + (not outputs["stepped"])
-        if loss.device.type == "cpu":
+        if _is_at_hand(loss):
             _check([step], [loss.item()])
             return
         self._unread.append((step, loss))
         periods = (trainer.log_every_n_steps, self._every)  # type: ignore[attr-defined]
-        if step == trainer.max_steps or any(step % period == 0 for period in periods):
+        due = step == trainer.max_steps or any(step % period == 0 for period in periods)
+        if due and outputs["stepped"]:
             steps, losses = zip(*self._unread, strict=True)
             self._unread.clear()
             _check(steps, torch.stack(losses).tolist())
+
+
+def _is_at_hand(loss: Tensor) -> bool:
+    """Whether it can be read without waiting for a device."""
+    return loss.device.type == "cpu"
 
 
 def _check(steps: Any, losses: Any) -> None:
