@@ -238,6 +238,26 @@ def test_every_command_runs(desk: Path) -> None:
     assert len(list(desk.glob("outputs/who_bit_whom/encoder-t5-index/seed*"))) == 5
 
 
+SWEEPS = (PROJECT / "experiments" / "sweeps" / "README.md").read_text()
+FOR_ONE_MACHINE = [
+    line
+    for block in re.findall(r"^```bash\n(.*?)^```$", SWEEPS, re.DOTALL | re.MULTILINE)
+    for line in block.splitlines()
+    if line.startswith("python")
+    and not any(elsewhere in line for elsewhere in ("/shared/", "trainer=gpu", "parallel.py"))
+]
+
+
+@pytest.mark.slow
+def test_every_command_for_many_runs_runs(desk: Path) -> None:
+    assert len(FOR_ONE_MACHINE) > 9
+    for command in FOR_ONE_MACHINE:
+        if command.startswith("python train.py"):
+            words, _, last = command.partition("trainer.max_steps=")
+            command = f"{words} {last.partition(' ')[2]} {QUICK} logger=none"
+        bash(command.replace("status.py", "status.py outputs"), desk)
+
+
 def test_tensorboard_serves_the_runs(desk: Path) -> None:
     bash(f"{INSTALL.splitlines()[-1]} {QUICK}", desk)
     (command,) = (command for command in COMMANDS if command.startswith("tensorboard"))

@@ -51,12 +51,12 @@ def run_job(own: HydraConf, do: Callable[[], Result]) -> Result:
     try:
         with folder.busy():
             result = do()
-    except Interrupted as end:
+    except Interrupted as stop:
         tell("interrupted", end="interrupted", error="interrupted")
         if sweep.conducting():
             raise
         _stopped = True
-        raise Stopped(f"stopped by signal {int(end.code or 0) - 128}") from None
+        raise Stopped(f"stopped by signal {int(str(stop.code)) - 128}") from None
     except Exception as error:
         end = "going on elsewhere" if isinstance(error, Busy) else "failed"
         tell(explain(error), end=end, error=explain(error))
