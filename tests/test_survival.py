@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from command_line import TINY, Ended, only_run, rows, run, started, status
+from command_line import TINY, Ended, only_run, rows, run, started, status, wait_until
 
 from posenc.checkpoint import read_checkpoint
 from posenc.results.records import RunFolder
@@ -194,14 +194,17 @@ def test_killed_time_and_again(unbroken: RunFolder, calls: dict[Moment, int], tm
 def test_killed_after_any_time(tmp_path: Path):
     """Twenty processes of their own, each killed by the clock."""
     command = (*SETTINGS, "trainer.max_steps=500", "logger=none")
+    began = time.perf_counter()
     assert run(*command, f"outputs={tmp_path / 'unbroken'}").code == 0
+    took = time.perf_counter() - began
     unbroken, draw = RunFolder(only_run(tmp_path / "unbroken")), random.Random(SEED)
     steps = []
     for number in range(20):
         outputs = tmp_path / str(number)
         outputs.mkdir()
         with started(*command, f"outputs={outputs}", cwd=outputs) as process:
-            time.sleep(draw.uniform(3, 9))
+            wait_until(lambda outputs=outputs: list(outputs.rglob("run.json")), process)
+            time.sleep(draw.uniform(0, took))
             process.send_signal(signal.SIGKILL)
         goes_on(outputs, unbroken, *command, f"outputs={outputs}")
         steps.append(status(only_run(outputs))["resumed_from"])
