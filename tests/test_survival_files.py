@@ -211,6 +211,26 @@ def test_damaged_rows_are_refused_and_can_be_made_again(damage: str, outputs: Pa
     assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize("damage", ["cut in its header", "cut in a line", "bytes", "zeros"])
+def test_damaged_table_beside_the_rows_is_refused_and_can_be_made_again(
+    damage: str, tmp_path: Path
+):
+    command = (*TINY, "task=stream", "model=decoder", f"outputs={tmp_path}")
+    assert run(*command).code == 0
+    path = only_run(tmp_path) / "bits.csv"
+    whole = path.read_bytes()
+    path.write_bytes(ROWS[damage](whole))
+    ended = run(*command)
+    assert ended.code == 2
+    assert ended.err.startswith(f"error: {path} is damaged (")
+    assert len(ended.err.splitlines()) == 1
+    assert "Traceback" not in ended.out
+    for name in ("bits.csv", "lengths.csv"):
+        (path.parent / name).unlink()
+    assert run(*command).code == 0
+    assert path.read_bytes() == whole
+
+
 def told(**entries: Any) -> Callable[[bytes], bytes]:
     return lambda content: json.dumps(json.loads(content) | entries).encode()
 

@@ -16,7 +16,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from posenc.results.records import COLUMNS, RunFolder, csv_text
+from posenc.errors import ConfigError
+from posenc.results.records import COLUMNS, REAL, WHOLE, RunFolder, csv_text
 
 ASKED = COLUMNS[: COLUMNS.index("length") + 1]
 PLACES = (*ASKED, "place", "last", "tokens", "token_accuracy", "eval_seed")
@@ -25,6 +26,7 @@ BITS = (*ASKED, "place", "n", "bits", "best", "eval_seed")
 KINDS = {"places": PLACES, "grid": GRID, "bits": BITS}
 """Kind of table -> its columns."""
 MEASURED = ("bits", "best")
+NUMBERS = {*WHOLE, *REAL, *MEASURED, "place", "last", "tokens", "second"}
 
 Row = Mapping[str, Any]
 
@@ -40,12 +42,25 @@ def write_details(folder: RunFolder, kind: str, rows: str, table: Sequence[Row])
 
 
 def read_details(folder: Path, kind: str, rows: str) -> list[dict[str, str]]:
-    """The rows of a table beside a file of rows; none where it does not exist."""
+    """The rows of a table beside a file of rows; none where it does not exist.
+
+    Raises ConfigError where it is not as `write_details` left it.
+    """
     path = folder / file_name(kind, rows)
     if not path.exists():
         return []
-    with path.open(newline="", encoding="utf-8") as file:
-        return list(csv.DictReader(file))
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            found = list(csv.DictReader(file))
+        if not found or not all(row.get(column) for row in found for column in KINDS[kind]):
+            raise ValueError("a row lacks a cell")
+        for number in (row[column] for row in found for column in NUMBERS & row.keys()):
+            float(number)
+    except (OSError, ValueError, csv.Error) as error:
+        raise ConfigError(
+            f"{path} is damaged ({error}): delete it and {rows}, and the run is evaluated again"
+        ) from None
+    return found
 
 
 def print_details(folder: Path, rows: str, console: Console) -> None:
