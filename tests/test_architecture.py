@@ -120,7 +120,18 @@ def test_no_circle():
     assert set(order) == set(MODULES)
 
 
-BEFORE_TORCH = ("cli", "explaining", "choosing", "schema", "errors", "launching", "sweep", "jobs")
+BEFORE_TORCH = (
+    "cli",
+    "explaining",
+    "choosing",
+    "schema",
+    "errors",
+    "launching",
+    "planning",
+    "sweep",
+    "jobs",
+    "telling",
+)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +150,7 @@ def test_the_configuration_stops_at_run():
     below = ("encodings", "positions", "tasks", "model", "training", "evaluation", "metrics")
     assert not [module for module in knowing if module.split(".")[1] in below]
     settled = ("choosing", "schema", "explaining", "run", "reopen")
-    above = (*settled, "cli", "launching", "sweep", "jobs")
+    above = (*settled, "cli", "launching", "planning", "sweep", "jobs", "telling")
     for module in MODULES:
         libraries = {name.partition(".")[0] for name in imports(module)}
         if libraries & {"hydra", "omegaconf"}:

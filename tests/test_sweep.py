@@ -190,6 +190,7 @@ def test_worker_that_the_system_kills_ends_the_sweep_and_the_same_command_does_t
     assert "Traceback" not in said
     broken = [status(folder)["status"] for folder in runs(outputs)]
     assert broken == ["running"] * 2
+    assert "4 runs: 2 lost, 2 not run" in run(str(outputs), script="scripts/status.py").out
     with started("-m", *command, cwd=tmp_path) as process:
         assert process.wait(timeout=120) == 0
     assert [status(folder)["status"] for folder in runs(outputs)] == ["finished"] * 4

@@ -37,6 +37,8 @@ def test_study_is_continued_to_its_budget_and_no_further(tune, tmp_path: Path):
     assert tune("encoding=rope", "sweeper.trials=4").code == 0
     again = tune("encoding=rope", "sweeper.trials=4")
     assert again.code == 0
+    assert "4 of 4 trials done already, 0 to do" in again.err
+    assert again.out.startswith("best of study who_bit_whom-encoder-rope-index: ")
     assert tune("encoding=alibi", "sweeper.trials=1").code == 0
     found = trials(tmp_path, "who_bit_whom-encoder-rope-index")
     assert len(found) == len({trial.params["optimizer.lr"] for trial in found}) == 4
@@ -54,10 +56,10 @@ def test_value_of_a_trial_is_the_score_of_its_run(tune, tmp_path: Path):
     assert values == pytest.approx(scores, abs=5e-4)
     rows = [line.split()[0] for line in ended.out.splitlines() if "optimizer.lr" in line]
     best = max(range(2), key=values.__getitem__)
-    assert (
-        str(trials(tmp_path, "who_bit_whom-encoder-rope-index")[best].params["optimizer.lr"])
-        in rows[0]
-    )
+    found = trials(tmp_path, "who_bit_whom-encoder-rope-index")[best].params["optimizer.lr"]
+    assert rows[0] == f"optimizer.lr={found:.4g}"
+    said = f"best of study who_bit_whom-encoder-rope-index: {rows[0]}: score {max(values):.4g}"
+    assert said in ended.out.splitlines()
 
 
 def test_several_objectives(tune, tmp_path: Path):

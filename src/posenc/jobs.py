@@ -2,11 +2,9 @@
 
 import logging
 import signal
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import mean
 from types import FrameType
 from typing import NoReturn
 
@@ -15,9 +13,10 @@ from hydra.conf import HydraConf
 from posenc import sweep
 from posenc.errors import Busy, Interrupted, RunFailed
 from posenc.explaining import explain
-from posenc.results.labels import duration
+from posenc.results.labels import MISSING
 from posenc.results.outcome import Result
-from posenc.results.sweeps import Entry, SweepFolder
+from posenc.results.sweeps import ELSEWHERE, Entry, SweepFolder
+from posenc.telling import short
 
 _stopped = False
 """Whether a signal has ended a job of this process, after which it begins no other."""
@@ -28,7 +27,7 @@ class Stopped(RunFailed):
 
 
 def run_job(own: HydraConf, do: Callable[[], Result]) -> Result:
-    """Does a job, and tells what became of it in the folder of its sweep and on stderr.
+    """Does a job, and tells what became of it in the folder of its sweep.
 
     `own` is the configuration of Hydra. In a process that does not conduct the sweep a signal ends
     the job and not the process, whose death a launcher would take for a fault of all.
@@ -44,30 +43,27 @@ def run_job(own: HydraConf, do: Callable[[], Result]) -> Result:
     folder, started = SweepFolder(Path(own.sweep.dir)), time.perf_counter()
     entry: Entry = {"job": own.job.num, "overrides": list(own.overrides.task)}
 
-    def tell(said: str, **details: str | None) -> None:
+    entry["label"] = short(_label(folder, entry))
+
+    def tell(end: str, said: str, **details: str | None) -> None:
         seconds = round(time.perf_counter() - started, 2)
-        _tell(folder, entry | details | {"seconds": seconds}, said)
+        folder.add({**entry, "end": end, "said": said, "seconds": seconds, **details})
 
     try:
         with folder.busy():
             result = do()
     except Interrupted as stop:
-        tell("interrupted", end="interrupted", error="interrupted")
+        tell("interrupted", "interrupted", error="interrupted")
         if sweep.conducting():
             raise
         _stopped = True
         raise Stopped(f"stopped by signal {int(str(stop.code)) - 128}") from None
     except Exception as error:
-        end = "going on elsewhere" if isinstance(error, Busy) else "failed"
-        tell(explain(error), end=end, error=explain(error))
+        end = ELSEWHERE if isinstance(error, Busy) else "failed"
+        tell(end, end if end == ELSEWHERE else explain(error), error=explain(error))
         raise
-    tell(
-        _in_short(result),
-        end="finished",
-        error=None,
-        folder=str(result.folder.path),
-        rows=result.file,
-    )
+    folder_of_run = str(result.folder.path)
+    tell("finished", _in_short(result), error=None, folder=folder_of_run, rows=result.file)
     return result
 
 
@@ -82,20 +78,14 @@ def _in_short(result: Result) -> str:
     figures = {"in range": result.in_range, "score": result.score}
     shown = [f"{name} {value:.3f}" for name, value in figures.items() if value is not None]
     fit = [] if result.fitted else ["not fitted"]
-    return ", ".join([*shown, f"holds to {result.holds_to}", *fit])
+    return ", ".join([*shown, f"holds to {result.holds_to or MISSING}", *fit])
 
 
-def _tell(folder: SweepFolder, entry: Entry, said: str) -> None:
-    """Adds to jobs.jsonl, and prints how far the sweep is and how long the rest may take."""
+def _label(folder: SweepFolder, entry: Entry) -> str:
+    """What the plan calls the job, or the overrides that are not those of the whole sweep."""
     plan = folder.plan()
-    planned = {each["job"]: each for each in plan["jobs"]}
+    for job in plan["jobs"]:
+        if job["job"] == entry["job"]:
+            return str(job["label"])
     common = set(map(str.lower, plan["common"]))  # which a sweeper may have written False for false
-    proposed = [each for each in entry["overrides"] if each.lower() not in common]
-    label = planned.get(entry["job"], {}).get("label", " ".join(proposed))
-    ended = folder.add(entry | {"label": label})
-    todo = sum(each["state"] == "todo" for each in planned.values())
-    place = f"{len(ended)}/{todo}" if todo else f"{len(ended)}"
-    rest = (todo - len(ended)) * mean(each["seconds"] for each in ended) / plan["at_a_time"]
-    left = f", about {duration(rest)} left" if rest > 0 else ""
-    took = f"{duration(entry['seconds'])}{left}"
-    print(f"[{place}] {label}: {said}; {took}", file=sys.stderr, flush=True)
+    return " ".join(each for each in entry["overrides"] if each.lower() not in common)

@@ -9,6 +9,7 @@ from omegaconf import OmegaConf
 
 from posenc.errors import ConfigError, check_choice
 from posenc.results.outcome import LESS_IS_BETTER, OBJECTIVES, Result
+from posenc.telling import short
 
 SQLITE = "sqlite:///"
 
@@ -54,6 +55,24 @@ def trials_left(trials: int, study: str, storage: str) -> int:
 def sampler_seed(seed: int, study: str, storage: str) -> int:
     """Another one whenever a study is continued, or it would propose the same trials again."""
     return (seed * 1_000_003 + len(_trials(study, storage))) % 2**32
+
+
+def best(study: str, storage: str, objectives: Sequence[str]) -> list[str]:
+    """A line for each trial of a study that no other beats."""
+    _trials(study, storage)
+    import optuna
+
+    try:
+        found = optuna.load_study(study_name=study, storage=storage).best_trials
+    except KeyError:
+        return []
+    return [
+        f"best of study {study}: {short(' '.join(f'{k}={v}' for k, v in trial.params.items()))}: "
+        + ", ".join(
+            f"{name} {value:.4g}" for name, value in zip(objectives, trial.values, strict=True)
+        )
+        for trial in found
+    ]
 
 
 def _trials(study: str, storage: str) -> list[bool]:

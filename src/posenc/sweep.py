@@ -6,40 +6,33 @@ Hydra's launchers run the jobs, in this process or in others; nothing here start
 import multiprocessing
 import os
 import platform
-import re
 import shlex
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
-from functools import cache
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 
 from hydra.core.utils import JobStatus
 from hydra.experimental.callback import Callback
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig
 
+from posenc import launching
 from posenc.errors import ConfigError, Interrupted, RunFailed
 from posenc.explaining import explain
+from posenc.planning import Job, plan
 from posenc.results.labels import counted
-from posenc.results.records import RunFolder
-from posenc.results.sweeps import Entry, SweepFolder
-from posenc.schema import RANGES, Config, load
-
-Job = Sequence[str]
-"""The overrides of one job."""
+from posenc.results.sweeps import ELSEWHERE, SweepFolder
+from posenc.telling import Teller
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
-SEED = re.compile(r"seed=(\d+)")
-LARGEST_SEED = RANGES["seed"][1]
-
 _conducted: SweepFolder | None = None
 """The sweep that this process conducts."""
+_teller: Teller | None = None
 _stopped: int | None = None
 """The signal that stopped this process, in whose sweep nothing is to begin any more."""
 
@@ -48,8 +41,16 @@ class Conductor(Callback):
     """Tells the process that conducts a sweep from those that only run its jobs."""
 
     def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
-        """Runs in the conductor alone, before its sweeper."""
-        global _conducted
+        """Runs in the conductor alone, before its sweeper. Hydra takes no error of a callback for
+        an end of the program, only what ends Python."""
+        try:
+            self._begin(config)
+        except (ConfigError, OSError) as error:
+            print(f"error: outputs: {explain(error)}; name a folder to write in", file=sys.stderr)
+            raise SystemExit(2) from None
+
+    def _begin(self, config: DictConfig) -> None:
+        global _conducted, _teller
         folder = SweepFolder(Path(config.hydra.sweep.dir))
         folder.begin(
             command=shlex.join(["python", *sys.argv]),
@@ -58,15 +59,19 @@ class Conductor(Callback):
             at_a_time=config.launcher.jobs,
             common=list(config.hydra.overrides.task),
             objectives=list(config.sweeper.get("objectives", [])),
+            study=config.sweeper.get("study"),
+            storage=config.sweeper.get("storage"),
+            trials=_announced(config),
         )
-        _conducted = folder
+        _conducted, _teller = folder, Teller(folder)
+        _teller.start()
 
 
 @contextmanager
 def conducted() -> Iterator[None]:
     """Inside, a signal first lets jobs in other processes save what they have; at the end of a
     sweep its summary is printed, however it ends."""
-    global _conducted, _stopped
+    global _conducted, _teller, _stopped
     before = {number: signal.signal(number, _stop) for number in SIGNALS}
     try:
         yield
@@ -83,7 +88,7 @@ def conducted() -> Iterator[None]:
     finally:
         if _conducted is not None:
             _conducted.end()
-        _conducted = _stopped = None
+        _conducted = _teller = _stopped = None
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -119,15 +124,19 @@ def conduct(
         raise ConfigError("-m: no run comes of this; give every key at least one value")
     print(counted(len(jobs)), end="", file=sys.stderr, flush=True)
     try:
-        rounds, others = _plan(jobs, compose)
+        rounds, others = plan(jobs, compose)
     except Exception:
         print(file=sys.stderr)  # what is wrong has a line of its own
         raise
     todo = [entry for each in rounds for entry in each]
     done = sum(entry["state"] == "done" for entry in others)
+    resumed = sum(entry["resumes"] for entry in todo)
+    twice = len(jobs) - len(todo) - len(others)
     errors = [entry for entry in others if entry["state"] == "error"]
     parts = [f"{done} done already"] * (done > 0) + [f"{len(errors)} cannot work"] * bool(errors)
     parts += [f"{len(todo)} to do, {config.launcher.jobs} at a time"] if todo else []
+    parts += [f"{resumed} of them from a checkpoint"] * (resumed > 0)
+    parts += [f"{twice} named twice"] * (twice > 0)
     watch = "; scripts/status.py --watch shows how far they are" if todo else ""
     print(f": {', '.join(parts)}{watch}", file=sys.stderr)
     if errors and not todo and not done:
@@ -155,70 +164,6 @@ def conduct(
     return results
 
 
-def _plan(
-    jobs: Sequence[Job], compose: Callable[[list[str]], DictConfig]
-) -> tuple[list[list[Entry]], list[Entry]]:
-    """What to launch, one list after the other, and what is done or cannot work."""
-    common = set.intersection(*(set(job) for job in jobs))
-    rounds: list[list[Entry]] = []
-    others: list[Entry] = []
-    visits: dict[Path, int] = {}
-    settings = _settings(compose)
-    for job in jobs:
-        label = " ".join(each for each in job if each not in common)
-        entry: Entry = {"overrides": list(job), "label": label, "folder": None, "reason": None}
-        try:
-            config = settings(job)
-            folder = RunFolder.of(asdict(config))
-        except ConfigError as error:
-            others.append(entry | {"state": "error", "reason": explain(error)})
-            continue
-        entry["folder"] = str(folder.path)
-        if _is_done(folder, config):
-            rows = folder.rows_name(asdict(config))
-            others.append(entry | {"state": "done", "rows": rows})
-            continue
-        visit = visits[folder.path] = visits.get(folder.path, -1) + 1
-        if visit == len(rounds):
-            rounds.append([])
-        if visit > 0 and config.overwrite:
-            entry["overrides"].append("overwrite=false")  # or it would discard what came before
-        rounds[visit].append(entry | {"state": "todo"})
-    return rounds, others
-
-
-def _settings(compose: Callable[[list[str]], DictConfig]) -> Callable[[Job], Config]:
-    """The settings of a job; jobs that differ in their seed alone are composed once, which takes
-    far longer than all the rest."""
-
-    @cache
-    def composed(job: Job) -> Config:
-        raw = compose(list(job))
-        with open_dict(raw):
-            del raw["hydra"]
-        return load(raw)
-
-    def of(job: Job) -> Config:
-        seeds = [int(found[1]) for each in job if (found := SEED.fullmatch(each))]
-        if any(seed > LARGEST_SEED for seed in seeds):
-            return composed(tuple(job))
-        config = composed(tuple(each for each in job if not SEED.fullmatch(each)))
-        return replace(config, seed=seeds[-1]) if seeds else config
-
-    return of
-
-
-def _is_done(folder: RunFolder, config: Config) -> bool:
-    """Whether a run has all that is asked for; one that cannot be read will tell in its job."""
-    try:
-        status = folder.status()
-        rows = folder.path / folder.rows_name(asdict(config))
-    except ConfigError:
-        return False
-    told = status.get("published") or config.logger["name"] == "none"
-    return status.get("status") == "finished" and told and rows.exists() and not config.overwrite
-
-
 def _refuse_failures() -> None:
     """A sweeper may take a failed job for an answer; whoever reads the exit code may not."""
     if _conducted is None:
@@ -226,6 +171,9 @@ def _refuse_failures() -> None:
     planned, ended = _conducted.plan()["jobs"], _conducted.ended()
     failed = sum(job["state"] == "error" for job in planned)
     failed += sum(job["error"] is not None for job in ended)
+    elsewhere = sum(job["end"] == ELSEWHERE for job in ended)
+    if elsewhere and elsewhere == failed:
+        raise RunFailed(f"{counted(elsewhere)} going on elsewhere; the same command sums up later")
     if failed:
         total = max(len(planned), len(ended))
         raise RunFailed(f"{failed} of {total} runs failed; the same command tries them again")
@@ -236,9 +184,31 @@ def conducting() -> bool:
     return _conducted is not None
 
 
-def _summarise() -> None:
-    if _conducted is None or not (_conducted.plan()["jobs"] or _conducted.ended()):
-        return
-    from posenc.results.sweep_table import print_sweep
+def _announced(config: DictConfig) -> int:
+    """The number of trials to come, where a study proposes them; says how far that is."""
+    study = config.sweeper.get("study")
+    if study is None:
+        return 0
+    trials = config.sweeper.trials
+    left = launching.trials_left(trials, study, config.sweeper.storage)
+    print(
+        f"study {study}: {trials - left} of {trials} trials done already, {left} to do, "
+        f"{config.launcher.jobs} at a time",
+        file=sys.stderr,
+    )
+    return left
 
-    print_sweep(_conducted)
+
+def _summarise() -> None:
+    if _teller is not None:
+        _teller.end()
+    if _conducted is None:
+        return
+    planned = _conducted.plan()
+    if planned["jobs"] or _conducted.ended():
+        from posenc.results.sweep_table import print_sweep
+
+        print_sweep(_conducted)
+    if planned["study"]:
+        for line in launching.best(planned["study"], planned["storage"], planned["objectives"]):
+            print(line)

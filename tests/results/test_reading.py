@@ -285,5 +285,20 @@ def test_a_run_json_of_another_form_is_named(
     run = json.loads((folder / "run.json").read_text())
     (folder / "run.json").write_text(json.dumps(run | {"evaluations": ["lengths.csv"]}))
     [(path, reason)] = read([tmp_path]).skipped
+    assert path == folder
+    assert "run.json is damaged (evaluations)" in reason
+    (folder / "run.json").write_text(json.dumps(run | {"evaluations": {}}))
+    [(path, reason)] = read([tmp_path]).skipped
     assert path == folder / "lengths.csv"
     assert reason == "its run.json does not tell what was asked for lengths.csv"
+
+
+def test_runs_that_looked_for_settings_are_no_contenders_unless_they_are_named(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    folder = write_run(planted(GOOD))
+    trial = tmp_path / "outputs" / "tuning" / "who_bit_whom" / "encoder-rope-index" / "seed0-aa"
+    shutil.copytree(folder, trial)
+    assert len(read([tmp_path / "outputs"]).origins) == 1
+    assert not read([tmp_path / "outputs"]).skipped
+    assert len(read([tmp_path / "outputs" / "tuning"]).origins) == 1

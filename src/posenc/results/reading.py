@@ -25,6 +25,9 @@ TYPES: dict[str, type[pl.DataType]] = {
     "in_range": pl.Boolean,
 }
 
+TUNING = "tuning"
+"""A folder of runs that looked for good settings: no contenders, unless that folder is named."""
+
 LARGEST = 2**63 - 1
 """Of whole numbers."""
 
@@ -160,7 +163,11 @@ def _run_folders(folders: Iterable[Path]) -> Iterator[Path]:
         if not folder.is_dir():
             raise ConfigError(f"{folder}: there is no such folder; name one that holds runs")
         for name in ("run.json", "lengths.csv"):
-            found.update(path.parent.resolve() for path in folder.rglob(name))
+            found.update(
+                path.parent.resolve()
+                for path in folder.rglob(name)
+                if TUNING not in path.relative_to(folder).parts
+            )
     yield from sorted(found)
 
 

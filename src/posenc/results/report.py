@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from posenc.errors import ConfigError, one_of
+from posenc.errors import ConfigError
 from posenc.results import statistics
 from posenc.results.across import across
 from posenc.results.comparable import remarks
@@ -76,7 +76,7 @@ def document(found: Found, baseline: str | None = None) -> Document:
     several = panels(found)
     labels = sorted({each.label for panel in several for each in panel.contenders})
     if baseline is not None and baseline not in labels:
-        raise ConfigError(f"--baseline '{baseline}': {one_of(labels)}")
+        raise ConfigError(f"--baseline '{baseline}': choose one of {', '.join(labels)}")
     sections = [_section(panel, found, baseline or BASELINE) for panel in several]
     appendices = [Section("Every run", [], [runs_table(several)])]
     if found.skipped:

@@ -33,6 +33,8 @@ STYLES = {
 
 MOST = 20
 """Runs of one state that are listed, unless all are asked for."""
+FEW = 3
+"""The same of those that have not begun, of which there is little to tell."""
 
 BAR, ROOM = 12, 32
 """Columns of a progress bar, and of a bar with its figures or a reason."""
@@ -109,7 +111,7 @@ def _sweep(sweep: Sweep) -> Iterator[Text]:
     if sweep.reason:
         yield Text(f"sweep {sweep.folder.name}: {sweep.reason}", style="red")
         return
-    where = f"on {sweep.host}" if sweep.alive else "is over"
+    where = f"on {sweep.host}" if sweep.alive else "has ended"
     head = Text(f"sweep {sweep.folder.name} {where}: ")
     left = sweep.seconds_left
     if left is not None:
@@ -126,7 +128,7 @@ def _listed(runs: Sequence[Run], *, everything: bool) -> tuple[list[Run], dict[s
     more: dict[str, int] = {}
     for state in LISTED if everything else LISTED[:-1]:
         own = [run for run in runs if run.state == state]
-        room = len(own) if everything else MOST
+        room = len(own) if everything else FEW if state in (WAITING, NOT_RUN) else MOST
         shown += own[:room]
         if own[room:]:
             more[state] = len(own[room:])

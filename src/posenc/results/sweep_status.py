@@ -14,6 +14,7 @@ from posenc.results.status import (
     FINISHED,
     INTERRUPTED,
     LOCK,
+    LOST,
     NOT_RUN,
     RUNNING,
     STATES,
@@ -104,7 +105,7 @@ def look(places: Iterable[Path]) -> Picture:
     planned: set[Key] = set()
     for folder in reversed(sweep_folders):
         sweep = read_sweep(folder, runs)
-        lacking = {_key(job) for job in sweep.jobs if job.planned and job.state != FINISHED}
+        lacking = {_key(job) for job in sweep.jobs if job.folder and job.state != FINISHED}
         if sweep.alive or sweep.reason or lacking - planned:
             sweeps.insert(0, sweep)
         planned |= {_key(job) for job in sweep.jobs}
@@ -165,6 +166,8 @@ def _state(entry: Entry, run: Run | None, *, alive: bool, began: float) -> str:
         return RUNNING
     if run is not None and run.state == FINISHED and run.changed >= began:
         return FINISHED
+    if run is not None and run.state == LOST and "error" not in entry:
+        return LOST
     if "error" in entry:
         return INTERRUPTED if entry["error"] == "interrupted" else FAILED
     if entry["state"] == "error":

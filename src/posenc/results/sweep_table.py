@@ -15,8 +15,7 @@ from posenc.errors import ConfigError
 from posenc.results.labels import MISSING, counted
 from posenc.results.outcome import LESS_IS_BETTER, Result
 from posenc.results.records import RunFolder
-from posenc.results.sweeps import Entry, SweepFolder
-from posenc.results.terminal import WIDEST
+from posenc.results.sweeps import ELSEWHERE, Entry, SweepFolder
 
 LISTED = 20
 """Jobs that are named one by one; of more, only the number is told."""
@@ -41,9 +40,7 @@ def print_sweep(sweep: SweepFolder) -> None:
     if not planned:
         setups = _best_first(setups, plan["objectives"][0])
     print(flush=True)
-    console, table = Console(highlight=False), _table(setups)
-    table.width = console.measure(table, options=console.options.update(width=WIDEST)).maximum
-    console.print(table, crop=False)
+    Console(highlight=False).print(_table(setups), crop=False)
     kinds = {end: ends.count(end) for end in sorted(set(ends), key=ENDS.index)}
     counts = ", ".join(f"{count} {end}" for end, count in kinds.items())
     print(f"{counted(len(jobs))}: {counts}", file=sys.stderr)
@@ -52,11 +49,13 @@ def print_sweep(sweep: SweepFolder) -> None:
         reason = job.get("error") or job.get("reason")
         why = f": {reason}" if reason and reason != end else ""
         print(f"  {end}  {job['label']}{why}", file=sys.stderr)
+    if "interrupted" in kinds:
+        print("the same command does the rest", file=sys.stderr)
     if more := missing[LISTED:]:
         print(f"  and {len(more)} more; scripts/status.py lists them", file=sys.stderr)
 
 
-ENDS = ("finished", "failed", "interrupted", "going on elsewhere", "not run")
+ENDS = ("finished", "failed", "interrupted", ELSEWHERE, "not run")
 """How a job can end, in the order in which they are counted."""
 
 
@@ -93,9 +92,10 @@ def _setup(job: Entry) -> str:
 
 
 def _table(setups: dict[str, list[Result | None]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("", "runs", "fitted", "in range", "score", "lowest", "highest", "holds to"):
-        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("", overflow="fold")  # and a narrow terminal breaks no other column
+    for name in ("runs", "fitted", "in range", "score", "range", "holds to"):
+        table.add_column(name, justify="right", no_wrap=True)
     for setup, results in setups.items():
         found = [result for result in results if result is not None]
         done = f"{len(found)}/{len(results)}"
@@ -109,11 +109,13 @@ def _cells(results: Sequence[Result]) -> list[str]:
     in_range = [result.in_range for result in results if result.in_range is not None]
     scores = [result.score for result in fitted if result.score is not None]
     held = [result.holds_to for result in fitted]
-    holds = "–".join(map(str, sorted({min(held), max(held)}))) if held else MISSING
+    ends = sorted({min(held, default=0), max(held, default=0)})
+    holds = "–".join(map(str, ends)) if ends != [0] else MISSING
     return [
         f"{len(fitted)}/{len(results)}",
         _number(mean(in_range) if in_range else None),
-        *(_number(each(scores) if scores else None) for each in (mean, min, max)),
+        _number(mean(scores) if scores else None),
+        f"{min(scores):.3f}–{max(scores):.3f}" if len(scores) > 1 else MISSING,
         holds,
     ]
 

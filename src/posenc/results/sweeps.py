@@ -23,6 +23,10 @@ the others; of a planned one its `folder`, its `state` (todo, done, or error) an
 of one that ended its `end`, the `error` if any, or the `folder`, its file of `rows`, `seconds`."""
 
 
+ELSEWHERE = "going on elsewhere"
+"""The end of a job whose run another process is at."""
+
+
 class SweepFolder:
     """Written by a conductor and by jobs in processes of their own, perhaps on other machines."""
 

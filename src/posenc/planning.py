@@ -1,0 +1,96 @@
+"""What a sweep is going to do: which jobs are done, which cannot work, and which are to come."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from functools import cache
+from pathlib import Path
+
+from omegaconf import DictConfig, open_dict
+
+from posenc.errors import ConfigError
+from posenc.explaining import explain
+from posenc.results.identity import asked, evaluation_hash
+from posenc.results.records import RunFolder
+from posenc.results.sweeps import Entry
+from posenc.schema import RANGES, Config, load
+
+Job = Sequence[str]
+"""The overrides of one job."""
+
+SEED = re.compile(r"seed=(\d+)")
+LARGEST_SEED = RANGES["seed"][1]
+
+
+def plan(
+    jobs: Sequence[Job], compose: Callable[[list[str]], DictConfig]
+) -> tuple[list[list[Entry]], list[Entry]]:
+    """What to launch, one list after the other, and what is done or cannot work.
+
+    Jobs of one run folder, which differ in what they ask of it, stand in different lists. What is
+    named twice is in none of them a second time.
+    """
+    common = set.intersection(*(set(job) for job in jobs))
+    rounds: list[list[Entry]] = []
+    others: list[Entry] = []
+    visits: dict[Path, int] = {}
+    known: set[tuple[Path, str]] = set()
+    settings = _settings(compose)
+    for job in jobs:
+        label = " ".join(each for each in job if each not in common)
+        entry: Entry = {"overrides": list(job), "label": label, "folder": None, "reason": None}
+        try:
+            config = settings(job)
+            folder = RunFolder.of(asdict(config))
+        except ConfigError as error:
+            others.append(entry | {"state": "error", "reason": explain(error)})
+            continue
+        entry["folder"] = str(folder.path)
+        wanted = (folder.path, evaluation_hash(asked(asdict(config))))
+        if wanted in known:
+            continue
+        known.add(wanted)
+        if _is_done(folder, config):
+            rows = folder.rows_name(asdict(config))
+            others.append(entry | {"state": "done", "rows": rows})
+            continue
+        visit = visits[folder.path] = visits.get(folder.path, -1) + 1
+        if visit == len(rounds):
+            rounds.append([])
+        if visit > 0 and config.overwrite:
+            entry["overrides"].append("overwrite=false")  # or it would discard what came before
+        resumes = folder.checkpoint.exists() and not config.overwrite
+        rounds[visit].append(entry | {"state": "todo", "resumes": resumes})
+    return rounds, others
+
+
+def _settings(compose: Callable[[list[str]], DictConfig]) -> Callable[[Job], Config]:
+    """The settings of a job; jobs that differ in their seed alone are composed once, which takes
+    far longer than all the rest."""
+
+    @cache
+    def composed(job: Job) -> Config:
+        raw = compose(list(job))
+        with open_dict(raw):
+            del raw["hydra"]
+        return load(raw)
+
+    def of(job: Job) -> Config:
+        seeds = [int(found[1]) for each in job if (found := SEED.fullmatch(each))]
+        if any(seed > LARGEST_SEED for seed in seeds):
+            return composed(tuple(job))
+        config = composed(tuple(each for each in job if not SEED.fullmatch(each)))
+        return replace(config, seed=seeds[-1]) if seeds else config
+
+    return of
+
+
+def _is_done(folder: RunFolder, config: Config) -> bool:
+    """Whether a run has all that is asked for; one that cannot be read will tell in its job."""
+    try:
+        status = folder.status()
+        rows = folder.path / folder.rows_name(asdict(config))
+    except ConfigError:
+        return False
+    told = status.get("published") or config.logger["name"] == "none"
+    return status.get("status") == "finished" and told and rows.exists() and not config.overwrite
