@@ -1,6 +1,6 @@
 """What running side by side costs: several jobs, and one beside a busy process.
 
-    python scripts/parallel.py [--jobs 4] [--steps 400] [--rounds 5] [--out DIR] [key=value ...]
+    python scripts/parallel.py [--jobs 6] [--steps 100] [--rounds 3] [--out DIR] [key=value ...]
 
 First a sweep of so many jobs, in series and with `launcher=joblib`, as whole commands. Then steps
 of one run, alone and beside processes that keep a core busy each: with one thread, with one for
@@ -31,6 +31,8 @@ from posenc.launching import cores
 
 TRAIN = Path(__file__).resolve().parents[1] / "train.py"
 QUIET = ("trainer.enable_progress_bar=false", "logger=none")
+LONGER = 5
+"""Times as many steps for the runs of a sweep, whose commands are timed with their start."""
 PARALLEL = "launcher=joblib"
 UNBOUND = {"GOMP_SPINCOUNT": "30000000000"}
 """As good as never to sleep, which is what OpenMP does as long as threads fit the cores."""
@@ -54,17 +56,18 @@ class Compared(NamedTuple):
 def main() -> None:
     """Reads arguments, measures, prints, writes."""
     parser = argparse.ArgumentParser(description="What running side by side costs.")
-    parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--steps", type=int, default=400)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--jobs", type=int, default=6)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--out", type=Path)
     parser.add_argument("overrides", nargs="*", metavar="key=value")
     given = parser.parse_args()
-    settings = [*QUIET, f"trainer.max_steps={given.steps}", *given.overrides]
+    settings = [*QUIET, *given.overrides]
     print(f"{cores(1)} cores, {given.rounds} rounds", flush=True)
-    found = [_sweeps(settings, given.jobs, given.rounds)]
+    long = f"trainer.max_steps={LONGER * given.steps}"
+    found = [_sweeps([*settings, long], given.jobs, given.rounds)]
     _print(found[0])
-    for beside in _beside(settings, given.rounds):
+    for beside in _beside([*settings, f"trainer.max_steps={given.steps}"], given.rounds):
         _print(beside)
         found.append(beside)
     if given.out:

@@ -36,7 +36,7 @@ def test_each_round_gives_one_ratio_and_the_middle_one_is_told(
     monkeypatch.setattr("sys.argv", ["parallel.py", "--rounds", "2", "--out", str(tmp_path), "a=b"])
     script.main()
     table = rows(tmp_path / "parallel.csv")
-    sweeps = [row for row in table if row["compared"].startswith("4 jobs")]
+    sweeps = [row for row in table if row["compared"].startswith("6 jobs")]
     assert [(row["before"], row["after"], row["ratio"]) for row in sweeps] == [
         ("12", "6", "0.5")
     ] * 2

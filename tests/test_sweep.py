@@ -110,6 +110,53 @@ def test_jobs_of_one_run_wait_for_each_other_and_discard_nothing(launcher: str, 
     assert len(list(folder.glob("lengths*.csv"))) == 3
 
 
+@pytest.mark.parametrize("text", ["garbage", "", "task,model\n"])
+def test_damaged_rows_are_named_and_not_taken_for_done(text: str, tmp_path: Path):
+    command = ("-m", *TINY, f"outputs={tmp_path}", "seed=0,1")
+    assert run(*command).code == 0
+    (runs(tmp_path)[0] / "lengths.csv").write_text(text)
+    ended = run(*command)
+    assert ended.code == 1
+    assert "2 runs: 1 done already, 1 to do" in ended.err
+    assert f"{runs(tmp_path)[0] / 'lengths.csv'} is damaged" in ended.err
+
+
+def test_setting_that_follows_the_seed_is_planned_with_it(tmp_path: Path):
+    command = ("-m", *TINY, f"outputs={tmp_path}", "seed=0,1")
+    assert run(*command).code == 0
+    following = run(*command, "eval.seed=${seed}")
+    assert following.code == 0
+    assert "2 runs: 1 done already, 1 to do" in following.err
+    assert "2 runs: 2 done already" in run(*command, "eval.seed=${seed}").err
+
+
+@pytest.mark.parametrize(
+    "given", ["launcher=serial,joblib", "outputs=/tmp/a,/tmp/b", "experiment=three_tasks,tune"]
+)
+def test_sweep_has_one_way_to_run(given: str, tmp_path: Path):
+    ended = run("-m", *TINY, f"outputs={tmp_path}", given)
+    assert ended.code == 2
+    assert f"one sweep can have one {given.partition('=')[0]}" in ended.err.splitlines()[-1]
+    assert runs(tmp_path) == []
+
+
+def test_sweep_that_cannot_be_kept_begins_no_run(tmp_path: Path):
+    (tmp_path / "sweeps").touch()
+    ended = run("-m", *TINY, f"outputs={tmp_path}", "seed=0,1")
+    assert ended.code == 2
+    (line,) = ended.err.splitlines()
+    assert line.startswith("error: outputs: ")
+    assert str(tmp_path / "sweeps") in line
+    assert runs(tmp_path) == []
+
+
+def test_run_that_is_named_twice_is_one_run(tmp_path: Path):
+    ended = run("-m", *TINY, f"outputs={tmp_path}", "seed=0,00", "encoding=none,none")
+    assert ended.err.startswith("4 runs: 1 to do, 1 at a time, 3 named twice")
+    assert "1 run: 1 finished" in ended.err
+    assert len(runs(tmp_path)) == 1
+
+
 def test_plan_and_journal_tell_what_every_job_is(tmp_path: Path):
     run("-m", *TINY, f"outputs={tmp_path}", "seed=3")
     run("-m", *TINY, f"outputs={tmp_path}", "model.width=16,15", "seed=3,4")

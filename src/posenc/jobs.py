@@ -2,11 +2,11 @@
 
 import logging
 import signal
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
 
 from hydra.conf import HydraConf
 
@@ -18,6 +18,7 @@ from posenc.results.outcome import Result
 from posenc.results.sweeps import ELSEWHERE, Entry, SweepFolder
 from posenc.telling import short
 
+_at_work = False
 _stopped = False
 """Whether a signal has ended a job of this process, after which it begins no other."""
 
@@ -32,7 +33,7 @@ def run_job(own: HydraConf, do: Callable[[], Result]) -> Result:
     `own` is the configuration of Hydra. In a process that does not conduct the sweep a signal ends
     the job and not the process, whose death a launcher would take for a fault of all.
     """
-    global _stopped
+    global _at_work, _stopped
     if _stopped:
         raise Stopped("not begun: a signal stopped the sweep")
     if not sweep.conducting():
@@ -47,11 +48,21 @@ def run_job(own: HydraConf, do: Callable[[], Result]) -> Result:
 
     def tell(end: str, said: str, **details: str | None) -> None:
         seconds = round(time.perf_counter() - started, 2)
-        folder.add({**entry, "end": end, "said": said, "seconds": seconds, **details})
+        try:
+            folder.add({**entry, "end": end, "said": said, "seconds": seconds, **details})
+        except OSError as error:
+            print(
+                f"{entry['label']}: {said} (the sweep keeps no word of it: {error})",
+                file=sys.stderr,
+            )
 
     try:
         with folder.busy():
-            result = do()
+            _at_work = True
+            try:
+                result = do()
+            finally:
+                _at_work = False
     except Interrupted as stop:
         tell("interrupted", "interrupted", error="interrupted")
         if sweep.conducting():
@@ -67,10 +78,12 @@ def run_job(own: HydraConf, do: Callable[[], Result]) -> Result:
     return result
 
 
-def _stop(number: int, frame: FrameType | None) -> NoReturn:
+def _stop(number: int, frame: FrameType | None) -> None:
+    """Between two jobs there is nothing to end, and whatever is under way must not be torn."""
     global _stopped
     _stopped = True
-    raise Interrupted(128 + number)
+    if _at_work:
+        raise Interrupted(128 + number)
 
 
 def _in_short(result: Result) -> str:

@@ -20,7 +20,9 @@ def cores(jobs: int) -> int:
     return max(1, (usable or 1) // max(1, jobs))
 
 
-def directions(objectives: Sequence[str], trained: int, tested: int) -> str | list[str]:
+def directions(
+    objectives: Sequence[str], trained: int, tested: int, lengths: Sequence[int] | None
+) -> str | list[str]:
     """As Optuna names them: one, or one for each of several objectives.
 
     Raises ConfigError where an objective is none, or has no value of lengths up to `tested`.
@@ -29,10 +31,11 @@ def directions(objectives: Sequence[str], trained: int, tested: int) -> str | li
         raise ConfigError(f"sweeper.objectives=[]: name one or more of {', '.join(OBJECTIVES)}")
     for name in objectives:
         check_choice("sweeper.objectives", name, OBJECTIVES)
-    if "score" in objectives and tested <= trained:
+    if "score" in objectives and max(lengths or [tested]) <= trained:
         raise ConfigError(
-            f"length.test={tested}: the score is that of lengths beyond length.train={trained}; "
-            "test longer ones, or set sweeper.objectives=[in_range]"
+            f"length.test={tested} eval.lengths={lengths and list(lengths)}: the score is that of "
+            f"lengths beyond length.train={trained}; test longer ones, or set "
+            "sweeper.objectives=[in_range]"
         )
     found = ["minimize" if name in LESS_IS_BETTER else "maximize" for name in objectives]
     return found[0] if len(found) == 1 else found

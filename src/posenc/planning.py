@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 
-from omegaconf import DictConfig, open_dict
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from posenc.errors import ConfigError
 from posenc.explaining import explain
@@ -18,8 +18,10 @@ from posenc.schema import RANGES, Config, load
 Job = Sequence[str]
 """The overrides of one job."""
 
-SEED = re.compile(r"seed=(\d+)")
+SEED = re.compile(r"seed=([0-9]+)")
 LARGEST_SEED = RANGES["seed"][1]
+FIXED = ("launcher", "sweeper", "experiment", "outputs")
+"""Keys of which a sweep can have one value only."""
 
 
 def plan(
@@ -30,6 +32,12 @@ def plan(
     Jobs of one run folder, which differ in what they ask of it, stand in different lists. What is
     named twice is in none of them a second time.
     """
+    for key in FIXED:
+        given = {each for job in jobs for each in job if each.lstrip("+").startswith(f"{key}=")}
+        if len(given) > 1:
+            raise ConfigError(
+                f"{' '.join(sorted(given))}: one sweep can have one {key}; run another"
+            )
     common = set.intersection(*(set(job) for job in jobs))
     rounds: list[list[Entry]] = []
     others: list[Entry] = []
@@ -66,20 +74,20 @@ def plan(
 
 def _settings(compose: Callable[[list[str]], DictConfig]) -> Callable[[Job], Config]:
     """The settings of a job; jobs that differ in their seed alone are composed once, which takes
-    far longer than all the rest."""
+    far longer than all the rest, unless another setting follows the seed."""
 
     @cache
-    def composed(job: Job) -> Config:
+    def composed(job: Job) -> tuple[Config, bool]:
         raw = compose(list(job))
         with open_dict(raw):
             del raw["hydra"]
-        return load(raw)
+        return load(raw), "{seed}" in OmegaConf.to_yaml(raw)
 
     def of(job: Job) -> Config:
         seeds = [int(found[1]) for each in job if (found := SEED.fullmatch(each))]
-        if any(seed > LARGEST_SEED for seed in seeds):
-            return composed(tuple(job))
-        config = composed(tuple(each for each in job if not SEED.fullmatch(each)))
+        config, follows = composed(tuple(each for each in job if not SEED.fullmatch(each)))
+        if follows or any(seed > LARGEST_SEED for seed in seeds):
+            return composed(tuple(job))[0]
         return replace(config, seed=seeds[-1]) if seeds else config
 
     return of
@@ -89,8 +97,8 @@ def _is_done(folder: RunFolder, config: Config) -> bool:
     """Whether a run has all that is asked for; one that cannot be read will tell in its job."""
     try:
         status = folder.status()
-        rows = folder.path / folder.rows_name(asdict(config))
+        rows = folder.read_rows(folder.rows_name(asdict(config)))
     except ConfigError:
         return False
     told = status.get("published") or config.logger["name"] == "none"
-    return status.get("status") == "finished" and told and rows.exists() and not config.overwrite
+    return status.get("status") == "finished" and bool(told and rows) and not config.overwrite

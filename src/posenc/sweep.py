@@ -134,7 +134,9 @@ def conduct(
     twice = len(jobs) - len(todo) - len(others)
     errors = [entry for entry in others if entry["state"] == "error"]
     parts = [f"{done} done already"] * (done > 0) + [f"{len(errors)} cannot work"] * bool(errors)
-    parts += [f"{len(todo)} to do, {config.launcher.jobs} at a time"] if todo else []
+    parts += (
+        [f"{len(todo)} to do, {min(len(todo), config.launcher.jobs)} at a time"] if todo else []
+    )
     parts += [f"{resumed} of them from a checkpoint"] * (resumed > 0)
     parts += [f"{twice} named twice"] * (twice > 0)
     watch = "; scripts/status.py --watch shows how far they are" if todo else ""

@@ -1,5 +1,6 @@
 """What a sweep says while it goes on: how each job ended, and how long the rest may take."""
 
+import math
 import re
 import sys
 from statistics import mean
@@ -44,7 +45,8 @@ class Teller(Thread):
 
 
 def _line(job: Entry, ended: list[Entry], todo: int, at_a_time: int) -> str:
-    rest = (todo - len(ended)) * mean(each["seconds"] for each in ended) / at_a_time
+    rounds = math.ceil((todo - len(ended)) / at_a_time)
+    rest = rounds * mean(each["seconds"] for each in ended)
     stopped = job["end"] == "interrupted"
     left = f", about {duration(rest)} left" if rest > 0 and not stopped else ""
     took = f"{duration(job['seconds'])}{left}"

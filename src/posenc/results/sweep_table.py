@@ -34,6 +34,10 @@ def print_sweep(sweep: SweepFolder) -> None:
     results = [
         _result(job) if end == "finished" else None for job, end in zip(jobs, ends, strict=True)
     ]
+    ends = [
+        "failed" if end == "finished" and result is None else end
+        for end, result in zip(ends, results, strict=True)
+    ]
     setups: dict[str, list[Result | None]] = defaultdict(list)
     for job, result in zip(jobs, results, strict=True):
         setups[_setup(job)].append(result)

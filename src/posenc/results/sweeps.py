@@ -11,7 +11,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -57,10 +57,11 @@ class SweepFolder:
             return
         self._lock.close()
         if not self.plan()["jobs"] and not self.ended():
-            for file in self.path.iterdir():
-                file.unlink()
-            for folder in self._made:
-                folder.rmdir()
+            with suppress(OSError):  # another sweep may have begun in the same folder
+                for file in self.path.iterdir():
+                    file.unlink()
+                for folder in self._made:
+                    folder.rmdir()
 
     def plan(self) -> dict[str, Any]:
         """What `begin` wrote, or nothing."""
