@@ -37,6 +37,7 @@ def processes(name: str, outputs: Path) -> list[int]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("launcher", BOTH)
 def test_workers_give_the_rows_of_one_process(launcher: tuple[str, ...], tmp_path: Path):
     one, several = tmp_path / "one", tmp_path / "several"

@@ -218,7 +218,7 @@ def test_every_command_runs(desk: Path) -> None:
         if command.startswith("tensorboard"):
             continue
         if command.startswith("python train.py") and "--help" not in command:
-            command += f" {QUICK} logger=none"
+            command += f" {QUICK} logger=none{' sweeper.trials=2' * ('=tune' in command)}"
         if command.endswith("report.py"):
             command += " outputs"
         if "show.py encoding=" in command:

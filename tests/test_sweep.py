@@ -220,6 +220,7 @@ def test_signal_ends_the_whole_sweep_and_loses_nothing(
         assert "the same command goes on from here" in (folder / "train.log").read_text()
 
 
+@pytest.mark.slow
 def test_worker_that_the_system_kills_ends_the_sweep_and_the_same_command_does_the_rest(
     tmp_path: Path,
 ):
