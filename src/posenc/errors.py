@@ -4,6 +4,7 @@ A command that cannot work, a run that broke, a signal that stopped it.
 """
 
 import difflib
+import signal
 import sys
 from collections.abc import Collection, Iterable
 from typing import TypeVar
@@ -12,6 +13,10 @@ Number = TypeVar("Number", int, float)
 
 MANY = 12
 """Choices that no longer fit into a line."""
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+"""Those by which a user or a system stops a run."""
 
 
 class ConfigError(ValueError):

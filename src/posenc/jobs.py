@@ -43,7 +43,6 @@ def run_job(own: HydraConf, do: Callable[[], Result]) -> Result:
         handler.setLevel(logging.CRITICAL)  # the rest is in train.log
     folder, started = SweepFolder(Path(own.sweep.dir)), time.perf_counter()
     entry: Entry = {"job": own.job.num, "overrides": list(own.overrides.task)}
-
     entry["label"] = short(_label(folder, entry))
 
     def tell(end: str, said: str, **details: str | None) -> None:

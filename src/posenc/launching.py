@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from omegaconf import OmegaConf
 
@@ -52,7 +53,8 @@ def trials_left(trials: int, study: str, storage: str) -> int:
     """How many a study still lacks. Raises ConfigError where none is asked for."""
     if trials < 1:
         raise ConfigError(f"sweeper.trials={trials}: must be a whole number from 1 on")
-    return max(0, trials - sum(_trials(study, storage)))
+    done = sum(trial.state.name == "COMPLETE" for trial in _trials(study, storage))
+    return max(0, trials - done)
 
 
 def sampler_seed(seed: int, study: str, storage: str) -> int:
@@ -62,34 +64,26 @@ def sampler_seed(seed: int, study: str, storage: str) -> int:
 
 def best(study: str, storage: str, objectives: Sequence[str]) -> list[str]:
     """A line for each trial of a study that no other beats."""
-    _trials(study, storage)
-    import optuna
-
-    try:
-        found = optuna.load_study(study_name=study, storage=storage).best_trials
-    except KeyError:
-        return []
-    return [
-        f"best of study {study}: {short(' '.join(f'{k}={v}' for k, v in trial.params.items()))}: "
-        + ", ".join(
-            f"{name} {value:.4g}" for name, value in zip(objectives, trial.values, strict=True)
-        )
-        for trial in found
-    ]
+    lines = []
+    for trial in _trials(study, storage, "best_trials"):
+        settings = short(" ".join(f"{key}={value}" for key, value in trial.params.items()))
+        values = zip(objectives, trial.values, strict=True)
+        reached = ", ".join(f"{name} {value:.4g}" for name, value in values)
+        lines.append(f"best of study {study}: {settings}: {reached}")
+    return lines
 
 
-def _trials(study: str, storage: str) -> list[bool]:
-    """Whether each trial of a study is complete; makes room for the storage where it is a file."""
+def _trials(study: str, storage: str, which: str = "trials") -> list[Any]:
+    """Of a study, if there is one; makes room for its storage where that is a file."""
     if storage.startswith(SQLITE):
         Path(storage.removeprefix(SQLITE)).parent.mkdir(parents=True, exist_ok=True)
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     try:
-        found = optuna.load_study(study_name=study, storage=storage).get_trials(deepcopy=False)
+        return list(getattr(optuna.load_study(study_name=study, storage=storage), which))
     except KeyError:
         return []
-    return [trial.state == optuna.trial.TrialState.COMPLETE for trial in found]
 
 
 def register_resolvers() -> None:

@@ -1,13 +1,10 @@
 """What a finished run hands to its logger."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from posenc.checkpoint import load_weights
 from posenc.experiment import Experiment
-from posenc.results import statistics
 from posenc.results.charts import Picture
 from posenc.results.details import read_details
+from posenc.results.outcome import Result
 from posenc.results.records import RunFolder
 from posenc.results.run_pictures import accuracy_by_place, length_curve
 from posenc.results.terminal import markdown
@@ -15,8 +12,6 @@ from posenc.schema import Config
 from posenc.training.dashboard import samples_and_pictures
 from posenc.training.events import EventLog, small
 from posenc.training.runlog import RunLog, Settings, publish_metrics
-
-Row = Mapping[str, Any]
 
 
 def publish(
@@ -31,16 +26,16 @@ def publish(
     if isinstance(log, EventLog):
         log.show(*_texts_and_pictures(config, experiment, folder))
     bits = read_details(folder.path, "bits", "lengths.csv")
-    publish_metrics(log, rows, bits=bits, settings=columns, final=outcome(rows))
+    final = outcome(Result(folder, "lengths.csv", rows))
+    publish_metrics(log, rows, bits=bits, settings=columns, final=final)
 
 
-def outcome(rows: Sequence[Row]) -> dict[str, float]:
-    """What the rows of a lengths.csv come to; nothing stands for what was not tested."""
-    lengths, exact = [row["length"] for row in rows], [row["exact"] for row in rows]
+def outcome(result: Result) -> dict[str, float]:
+    """What a run came to; nothing stands for what was not tested."""
     figures = {
-        "holds_to": statistics.holds_to(lengths, exact) or 0,
-        "in_range_exact": statistics.trained_mean(exact, [row["in_range"] for row in rows]),
-        "score": statistics.score(lengths, exact, rows[0]["train_max"]),
+        "holds_to": result.holds_to,
+        "in_range_exact": result.in_range,
+        "score": result.score,
     }
     return {f"outcome/{name}": value for name, value in figures.items() if value is not None}
 

@@ -21,14 +21,12 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
 
 from posenc import launching
-from posenc.errors import ConfigError, Interrupted, RunFailed
+from posenc.errors import SIGNALS, ConfigError, Interrupted, RunFailed
 from posenc.explaining import explain
 from posenc.planning import Job, plan
-from posenc.results.labels import counted
+from posenc.results.labels import several
 from posenc.results.sweeps import ELSEWHERE, SweepFolder
 from posenc.telling import Teller
-
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 _conducted: SweepFolder | None = None
 """The sweep that this process conducts."""
@@ -117,12 +115,12 @@ def conduct(
     """Launches the jobs whose run is not done yet; returns what Hydra's launcher does.
 
     Jobs of one run folder, which differ in what they ask of it, are launched one after the other.
-    Raises ConfigError where no job can work, RunFailed where one failed.
+    Raises ConfigError where no job can work, RunFailed where the launcher breaks off.
     """
     assert _conducted is not None
     if not jobs:
         raise ConfigError("-m: no run comes of this; give every key at least one value")
-    print(counted(len(jobs)), end="", file=sys.stderr, flush=True)
+    print(several(len(jobs)), end="", file=sys.stderr, flush=True)
     try:
         rounds, others = plan(jobs, compose)
     except Exception:
@@ -175,7 +173,7 @@ def _refuse_failures() -> None:
     failed += sum(job["error"] is not None for job in ended)
     elsewhere = sum(job["end"] == ELSEWHERE for job in ended)
     if elsewhere and elsewhere == failed:
-        raise RunFailed(f"{counted(elsewhere)} going on elsewhere; the same command sums up later")
+        raise RunFailed(f"{several(elsewhere)} going on elsewhere; the same command sums up later")
     if failed:
         total = max(len(planned), len(ended))
         raise RunFailed(f"{failed} of {total} runs failed; the same command tries them again")

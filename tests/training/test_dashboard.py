@@ -4,6 +4,7 @@ import io
 import math
 import re
 import time
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -13,6 +14,8 @@ from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from posenc.errors import RunFailed
 from posenc.publishing import outcome
+from posenc.results.outcome import Result
+from posenc.results.records import RunFolder
 from posenc.results.terminal import markdown
 from posenc.seeding import generator
 from posenc.training.dashboard import _markdown, _spread, samples_and_pictures
@@ -104,7 +107,10 @@ def test_what_the_run_came_to(broken, events):
 
 def test_nothing_longer_tested_is_no_score():
     rows = [{"length": length, "exact": 1.0, "in_range": True, "train_max": 5} for length in (2, 5)]
-    assert outcome(rows) == {"outcome/holds_to": 5, "outcome/in_range_exact": 1.0}
+    assert outcome(Result(RunFolder(Path()), "lengths.csv", rows)) == {
+        "outcome/holds_to": 5,
+        "outcome/in_range_exact": 1.0,
+    }
 
 
 def test_a_run_is_told_apart_by_what_it_is_and_what_its_command_sets(events):

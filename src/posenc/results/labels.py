@@ -25,7 +25,7 @@ def signed(value: float) -> str:
     return f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
 
 
-def counted(runs: int) -> str:
+def several(runs: int) -> str:
     """A number of runs."""
     return f"{runs} run{'s' * (runs != 1)}"
 

@@ -9,7 +9,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from posenc.results.labels import MISSING, duration
+from posenc.results.labels import MISSING, duration, several
 from posenc.results.status import (
     FAILED,
     FINISHED,
@@ -103,7 +103,7 @@ def _told(number: int, counts: dict[str, int]) -> Text:
     parts = [
         Text(f"{count} {state}", style=STYLES.get(state, "")) for state, count in counts.items()
     ]
-    head = Text(f"{number} run" + "s" * (number != 1), style="bold" if parts else "")
+    head = Text(several(number), style="bold" if parts else "")
     return Text.assemble(head, ": " if parts else "", Text(", ").join(parts))
 
 

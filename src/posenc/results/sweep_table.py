@@ -12,13 +12,16 @@ from rich.console import Console
 from rich.table import Table
 
 from posenc.errors import ConfigError
-from posenc.results.labels import MISSING, counted
+from posenc.results.labels import MISSING, several
 from posenc.results.outcome import LESS_IS_BETTER, Result
 from posenc.results.records import RunFolder
 from posenc.results.sweeps import ELSEWHERE, Entry, SweepFolder
 
 LISTED = 20
 """Jobs that are named one by one; of more, only the number is told."""
+
+ENDS = ("finished", "failed", "interrupted", ELSEWHERE, "not run")
+"""How a job can end, in the order in which they are counted."""
 
 
 def print_sweep(sweep: SweepFolder) -> None:
@@ -47,7 +50,7 @@ def print_sweep(sweep: SweepFolder) -> None:
     Console(highlight=False).print(_table(setups), crop=False)
     kinds = {end: ends.count(end) for end in sorted(set(ends), key=ENDS.index)}
     counts = ", ".join(f"{count} {end}" for end, count in kinds.items())
-    print(f"{counted(len(jobs))}: {counts}", file=sys.stderr)
+    print(f"{several(len(jobs))}: {counts}", file=sys.stderr)
     missing = [(job, end) for job, end in zip(jobs, ends, strict=True) if end != "finished"]
     for job, end in missing[:LISTED]:
         reason = job.get("error") or job.get("reason")
@@ -57,10 +60,6 @@ def print_sweep(sweep: SweepFolder) -> None:
         print("the same command does the rest", file=sys.stderr)
     if more := missing[LISTED:]:
         print(f"  and {len(more)} more; scripts/status.py lists them", file=sys.stderr)
-
-
-ENDS = ("finished", "failed", "interrupted", ELSEWHERE, "not run")
-"""How a job can end, in the order in which they are counted."""
 
 
 def _end(job: Entry, *, begun: bool) -> str:

@@ -22,7 +22,6 @@ Entry = dict[str, Any]
 the others; of a planned one its `folder`, its `state` (todo, done, or error) and the `reason`;
 of one that ended its `end`, the `error` if any, or the `folder`, its file of `rows`, `seconds`."""
 
-
 ELSEWHERE = "going on elsewhere"
 """The end of a job whose run another process is at."""
 
@@ -68,23 +67,21 @@ class SweepFolder:
         path = self.path / "plan.json"
         return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
 
-    def add(self, entry: Entry) -> list[Entry]:
-        """Appends what became of a job, and returns all entries."""
-        with (self.path / "jobs.jsonl").open("a+", encoding="utf-8") as file:
+    def add(self, entry: Entry) -> None:
+        """Appends what became of a job."""
+        with (self.path / "jobs.jsonl").open("a", encoding="utf-8") as file:
             fcntl.lockf(file, fcntl.LOCK_EX)  # several machines may append to one file
             file.write(json.dumps(entry) + "\n")
             file.flush()
             os.fsync(file.fileno())
-            file.seek(0)
-            return _entries(file)
 
     def ended(self) -> list[Entry]:
-        """What became of the jobs that ended, in that order."""
+        """What became of the jobs that ended, in that order; not a line that a crash cut short."""
         path = self.path / "jobs.jsonl"
         if not path.exists():
             return []
         with path.open(encoding="utf-8") as file:
-            return _entries(file)
+            return [json.loads(line) for line in file if line.endswith("\n")]
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -104,8 +101,3 @@ class SweepFolder:
             except OSError:
                 return True
             return False
-
-
-def _entries(file: TextIO) -> list[Entry]:
-    """A line that a crash cut short is left out."""
-    return [json.loads(line) for line in file if line.endswith("\n")]

@@ -11,11 +11,10 @@ import pytorch_lightning as pl
 import torch
 from torch import distributed
 
-from posenc.errors import Interrupted, Torn
+from posenc.errors import SIGNALS, Interrupted, Torn
 from posenc.evaluation import by_length
 from posenc.tasks.base import Sample, Task
 from posenc.training.module import AnswerModule
-from posenc.training.ranks import SIGNALS
 
 
 class Together(pl.Callback):

@@ -24,11 +24,10 @@ import torch
 from torch import distributed
 from torch.multiprocessing import _prctl_pr_set_pdeathsig  # type: ignore[attr-defined]
 
-from posenc.errors import Interrupted
+from posenc.errors import SIGNALS, Interrupted
 
 GRACE = 30.0
 """Seconds that the other ranks have to end by themselves once one has failed or was stopped."""
-SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class Failure(NamedTuple):
