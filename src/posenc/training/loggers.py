@@ -29,6 +29,11 @@ NEEDS = {"wandb": ("wandb",), "mlflow": ("mlflow", "sqlalchemy")}
 def check(choice: Settings) -> None:
     """Raises ConfigError where the chosen logger cannot work here; writes nothing."""
     name = choice["name"]
+    store = choice.get("tracking_uri")
+    if store is not None and ("://" not in str(store) or str(store).startswith("file:")):
+        raise ConfigError(
+            f"logger.tracking_uri={store}: name a server, http://..., or a file, sqlite:///PATH"
+        )
     for package in NEEDS.get(name, ()):
         found = find_spec(package)
         if found is None or found.origin is None:  # a folder of that name is no package
@@ -36,11 +41,6 @@ def check(choice: Settings) -> None:
                 f"logger={name}: needs the package {package}; "
                 f"pip install -c constraints.txt -e '.[{name}]'"
             )
-    store = choice.get("tracking_uri")
-    if store is not None and ("://" not in str(store) or str(store).startswith("file:")):
-        raise ConfigError(
-            f"logger.tracking_uri={store}: name a server, http://..., or a file, sqlite:///PATH"
-        )
     if not choice.get("offline", True):
         import wandb
 
