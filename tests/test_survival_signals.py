@@ -27,20 +27,20 @@ def test_second_ctrl_c_ends_a_step_that_does_not_end(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     """The first waits for the end of a step; the second leaves the last checkpoint as it is."""
-    command, step = (*STEPS, f"outputs={tmp_path}"), AnswerModule.training_step
+    command, learn = (*STEPS, f"outputs={tmp_path}"), AnswerModule.learn
 
-    def endless(self: AnswerModule, batch: Any, batch_idx: int) -> Any:
-        result = step(self, batch, batch_idx)
-        if batch_idx == 24:
+    def endless(self: AnswerModule, batch: Any, number: int) -> Any:
+        result = learn(self, batch, number)
+        if number == 24:
             os.kill(os.getpid(), signal.SIGINT)
-            torn.append(batch_idx)
+            torn.append(number)
             os.kill(os.getpid(), signal.SIGINT)
             raise AssertionError("the second one did not wait")
         return result
 
     torn: list[int] = []
     with monkeypatch.context() as patch:
-        patch.setattr(AnswerModule, "training_step", endless)
+        patch.setattr(AnswerModule, "learn", endless)
         ended = run(*command)
     assert torn == [24]
     assert ended.code == 130
@@ -57,19 +57,19 @@ def test_second_ctrl_c_ends_a_step_that_does_not_end(
 def test_second_ctrl_c_while_the_first_one_saves_keeps_the_checkpoint_before(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
-    save, step = Checkpoints.save_checkpoint, AnswerModule.training_step
+    save, learn = Checkpoints.save_checkpoint, AnswerModule.learn
 
-    def interrupted_step(self: AnswerModule, batch: Any, batch_idx: int) -> Any:
-        if batch_idx == 24:
+    def interrupted(self: AnswerModule, batch: Any, number: int) -> Any:
+        if number == 24:
             os.kill(os.getpid(), signal.SIGINT)
-        return step(self, batch, batch_idx)
+        return learn(self, batch, number)
 
     def interrupted_save(self: Checkpoints, checkpoint: Any, path: Any, **settings: Any) -> None:
         if checkpoint["global_step"] == 25:
             os.kill(os.getpid(), signal.SIGINT)
         save(self, checkpoint, path, **settings)
 
-    monkeypatch.setattr(AnswerModule, "training_step", interrupted_step)
+    monkeypatch.setattr(AnswerModule, "learn", interrupted)
     monkeypatch.setattr(Checkpoints, "save_checkpoint", interrupted_save)
     ended = run(*STEPS, f"outputs={tmp_path}")
     assert ended.code == 130

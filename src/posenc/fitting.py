@@ -1,5 +1,6 @@
 """The training of a run, by this process or by several, up to its last step."""
 
+from contextlib import closing
 from dataclasses import asdict
 
 import pytorch_lightning as pl
@@ -10,7 +11,7 @@ from posenc.experiment import Experiment
 from posenc.results.progress import Progress
 from posenc.results.records import RunFolder
 from posenc.schema import Config
-from posenc.training.callbacks import Interruption, LastCheckpoint, Probes, Together
+from posenc.training.callbacks import Interruption, LastCheckpoint, Probes
 from posenc.training.data import TrainingData
 from posenc.training.finite import FiniteLoss
 from posenc.training.loggers import opened
@@ -19,6 +20,7 @@ from posenc.training.monitor import Monitor
 from posenc.training.ranks import in_ranks
 from posenc.training.runlog import RunLog, Settings
 from posenc.training.storing import Checkpoints
+from posenc.training.watching import Together
 
 
 def fit_in_ranks(
@@ -71,37 +73,38 @@ def fit(
         samples=config.eval.probe_samples,
         seed=config.eval.seed,
     )
+    watchers = Together(
+        FiniteLoss(),
+        monitor,
+        probes,
+        LastCheckpoint(folder.checkpoint, config.checkpoint.every),
+        interruption,
+    )
     trainer = pl.Trainer(
         **options,
         strategy="ddp" if config.trainer.devices > 1 else "auto",
         plugins=[LightningEnvironment(), Checkpoints()],  # of SLURM all ranks would be asked for
         logger=log or False,
-        callbacks=Together(
-            FiniteLoss(config.checkpoint.every),
-            monitor,
-            probes,
-            LastCheckpoint(folder.checkpoint, config.checkpoint.every),
-            interruption,
-        ),
+        callbacks=watchers,
         enable_checkpointing=False,
         enable_progress_bar=False,
         enable_model_summary=False,
         use_distributed_sampler=False,
     )
-    trainer.fit(
-        AnswerModule(
-            experiment.net,
-            experiment.positions,
-            optimizer_maker(config),
-            seed=config.seed,
-            accumulate=accumulate,
-            clip=clip,
-            compiled=compiled,
-        ),
-        TrainingData(batches(config, experiment), workers=config.data.workers),
-        ckpt_path=folder.checkpoint if folder.checkpoint.exists() else None,
-        weights_only=True,
+    module = AnswerModule(
+        experiment.net,
+        experiment.positions,
+        optimizer_maker(config),
+        seed=config.seed,
+        accumulate=accumulate,
+        clip=clip,
+        compiled=compiled,
+        pause=watchers.due,
     )
+    served = batches(config, experiment)
+    with closing(TrainingData(served, accumulate=accumulate, workers=config.data.workers)) as data:
+        kept = folder.checkpoint if folder.checkpoint.exists() else None
+        trainer.fit(module, data, ckpt_path=kept, weights_only=True)
     if trainer.is_global_zero:
         folder.write_status(
             train_seconds=round(monitor.seconds, 2),

@@ -62,13 +62,13 @@ def module_runs(
 
 
 def _plan(monkeypatch: pytest.MonkeyPatch, number: int, action: Callable[[], None]) -> None:
-    original, done = AnswerModule.training_step, []
+    original, done = AnswerModule.learn, []
 
-    def step(self: AnswerModule, batch: Any, batch_idx: int) -> Any:
-        result = original(self, batch, batch_idx)
-        if batch_idx == number and not done:
-            done.append(batch_idx)
+    def learn(self: AnswerModule, batch: Any, now: int) -> Any:
+        result = original(self, batch, now)
+        if now == number and not done:
+            done.append(now)
             action()
         return result
 
-    monkeypatch.setattr(AnswerModule, "training_step", step)
+    monkeypatch.setattr(AnswerModule, "learn", learn)

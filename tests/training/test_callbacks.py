@@ -10,7 +10,7 @@ import torch
 
 from posenc import run
 from posenc.errors import Interrupted, RunFailed
-from posenc.training import finite
+from posenc.training import monitor
 from posenc.training.callbacks import Interruption, LastCheckpoint
 from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
@@ -153,7 +153,7 @@ def test_looking_on_changes_nothing(runs, probed):
 
 
 @pytest.mark.parametrize("step", [13, 20, 60])
-def test_a_loss_that_is_not_finite_ends_the_run_at_once(runs, at_batch, step, monkeypatch):
+def test_a_loss_that_is_not_finite_ends_the_run(runs, at_batch, step, monkeypatch):
     from posenc.training import module
 
     original = module.answer_loss
@@ -170,24 +170,48 @@ def test_a_loss_that_is_not_finite_ends_the_run_at_once(runs, at_batch, step, mo
 
 
 @pytest.mark.parametrize(("accumulate", "bad", "step"), [(1, 13, 13), (1, 60, 60), (2, 26, 13)])
-def test_on_a_gpu_the_first_loss_that_is_not_finite_is_named_later(
-    runs, monkeypatch, accumulate, bad, step
-):
-    """Losses are kept there until a step that is logged or a checkpoint has waited for them."""
-    original, seen = AnswerModule.training_step, []
+def test_the_first_loss_that_is_not_finite_is_named(runs, monkeypatch, accumulate, bad, step):
+    original = AnswerModule.learn
 
-    def spoilt(self, batch, batch_idx):
-        seen.append(batch_idx + 1)
-        result = original(self, batch, batch_idx)
-        return result | {"loss": result["loss"] * (float("inf") if batch_idx + 1 >= bad else 1)}
+    def spoilt(self, batch, number):
+        loss, *rest = original(self, batch, number)
+        return loss * (float("inf") if number + 1 >= bad else 1), *rest
 
-    monkeypatch.setattr(AnswerModule, "training_step", spoilt)
-    monkeypatch.setattr(finite, "_is_at_hand", lambda loss: False)
+    monkeypatch.setattr(AnswerModule, "learn", spoilt)
     settings = ("checkpoint.every=8", f"trainer.accumulate_grad_batches={accumulate}")
     with pytest.raises(RunFailed, match=rf"the loss is inf at step {step}: lower optimizer\.lr"):
         runs(*settings)
-    assert seen[-1] == accumulate * (-(-step // 4) * 4)  # 16, where a checkpoint is due, or 60
     assert loaded(runs.folder(runs.config(*settings)))["global_step"] == (step - 1) // 8 * 8
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_training_pauses_where_somebody_looks_and_nowhere_else(runs, monkeypatch, accumulate):
+    monkeypatch.setattr(monitor, "REDRAWN", float("inf"))
+    stretches, original = [], AnswerModule.training_step
+
+    def noted(self, batches, batch_idx):
+        result = original(self, batches, batch_idx)
+        stretches.append(result["steps"])
+        return result
+
+    monkeypatch.setattr(AnswerModule, "training_step", noted)
+    runs(
+        "trainer.max_steps=30", "trainer.log_every_n_steps=8", "checkpoint.every=12",
+        "eval.probe_every=20", f"trainer.accumulate_grad_batches={accumulate}",
+    )  # fmt: skip
+    assert [stretch[-1] for stretch in stretches] == [8, 12, 16, 20, 24, 30]
+    steps = [step for stretch in stretches for step in stretch]
+    assert steps == [step for step in range(1, 31) for _ in range(accumulate)]
+
+
+def test_how_often_training_pauses_changes_nothing(runs, monkeypatch):
+    settings = ("model.dropout=0.2", "positions=random")
+    monkeypatch.setattr(monitor, "REDRAWN", float("inf"))
+    seldom = runs(*settings, where="seldom")
+    monkeypatch.setattr(monitor, "REDRAWN", 0.0)
+    often = runs(*settings, where="often")
+    for part in ("state_dict", "optimizer_states"):
+        torch.testing.assert_close(loaded(seldom)[part], loaded(often)[part], atol=0, rtol=0)
 
 
 def test_a_rate_that_is_far_too_high_is_named(runs):

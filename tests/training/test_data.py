@@ -1,7 +1,8 @@
 """The stream of batches: the same for any number of workers, and nothing comes twice."""
 
+from contextlib import closing
 from functools import partial
-from itertools import combinations, islice
+from itertools import chain, combinations, islice
 from types import SimpleNamespace
 
 import pytest
@@ -23,12 +24,13 @@ def batches():
     return Batches(Copy(symbols=50), [3, 4, 7], rows=5, seed=1)
 
 
-def served(batches, *, workers, after=-1, count=8):
-    """Batches that a trainer gets which has already seen the one numbered `after`."""
-    data = TrainingData(batches, workers=workers)
-    progress = SimpleNamespace(total_batch_idx=after)
-    data.trainer = SimpleNamespace(fit_loop=SimpleNamespace(epoch_loop=progress))
-    return list(islice(data.train_dataloader(), count))
+def served(batches, *, workers, after=0, accumulate=1, count=8):
+    """Batches that a trainer gets which has already stepped `after` times, a few at a time."""
+    with closing(TrainingData(batches, accumulate=accumulate, workers=workers)) as data:
+        data.trainer = SimpleNamespace(global_step=after)
+        streams = iter(data.train_dataloader())
+        few = [islice(next(streams), count - count // 2), islice(next(streams), count // 2)]
+        return list(chain.from_iterable(few))
 
 
 def same(ones, others):
@@ -61,7 +63,10 @@ def test_any_number_of_workers_serves_the_same_batches(batches, workers):
 
 @pytest.mark.parametrize("workers", [0, 2])
 def test_a_restart_goes_on_where_it_stopped(batches, workers):
-    assert same(served(batches, workers=workers, after=4, count=3), [batches[n] for n in (5, 6, 7)])
+    own = served(batches, workers=workers, after=5, count=3)
+    assert same(own, [batches[n] for n in (5, 6, 7)])
+    own = served(batches, workers=workers, after=2, accumulate=3, count=3)
+    assert same(own, [batches[n] for n in (6, 7, 8)])
 
 
 def test_the_stream_does_not_end_or_repeat(batches):

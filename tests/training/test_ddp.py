@@ -252,10 +252,11 @@ def test_ranks_draw_their_own_dropout_and_share_the_ids(built):
     experiment = built("positions=shifted", "model.dropout=0.5", "task=reverse")
     drawn, batch = [], experiment.task.sample(8, 6, torch.Generator().manual_seed(0))
     rest = {"seed": 3, "accumulate": 1, "clip": None, "compiled": False}
+    rest["pause"] = lambda step: True
     for own in ((), (0,), (1,)):
         module = AnswerModule(experiment.net, experiment.positions, lambda net: None, **rest)
         module._rank, module.rows = own, slice(own[0], None, 2) if own else slice(None)
-        module.on_train_batch_start(batch, 0)
+        module._seed_dropout(0)
         drawn.append(torch.rand(3))
         if not own:
             whole = module.eval().loss(batch, 0)

@@ -12,7 +12,7 @@ from posenc.schema import CHOICES
 from posenc.seeding import generator
 from posenc.training.module import AnswerModule
 
-ALONE = {"seed": 3, "accumulate": 1, "clip": None, "compiled": False}
+ALONE = {"seed": 3, "accumulate": 1, "clip": None, "compiled": False, "pause": lambda step: True}
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_every_precision_trains_and_evaluates(runs, precision):
 def test_draws_are_addressed_by_the_number_of_the_batch(module, batch):
     def step(number):
         torch.manual_seed(number + 100)
-        module.on_train_batch_start(batch, number)
+        module._seed_dropout(number)
         return module.train().loss(batch, number)[0].item()
 
     first = step(0)
@@ -104,6 +104,6 @@ def test_without_dropout_the_global_generator_is_left_alone(built, batch):
     experiment = built("positions=random", "task=reverse")
     module = AnswerModule(experiment.net, experiment.positions, lambda net: None, **ALONE)
     before = torch.get_rng_state()
-    module.on_train_batch_start(batch, 0)
+    module._seed_dropout(0)
     module.train().loss(batch, 0)
     assert torch.equal(torch.get_rng_state(), before)

@@ -30,13 +30,13 @@ def terminate():
 @pytest.fixture
 def trained_on(monkeypatch):
     """The prompts of every batch that was trained on, in order, with its number."""
-    original, seen = AnswerModule.training_step, []
+    original, seen = AnswerModule.learn, []
 
-    def step(self, batch, batch_idx):
-        seen.append((batch_idx, batch.prompt.clone()))
-        return original(self, batch, batch_idx)
+    def learn(self, batch, number):
+        seen.append((number, batch.prompt.clone()))
+        return original(self, batch, number)
 
-    monkeypatch.setattr(AnswerModule, "training_step", step)
+    monkeypatch.setattr(AnswerModule, "learn", learn)
     return seen
 
 

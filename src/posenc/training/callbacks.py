@@ -13,38 +13,12 @@ from torch import distributed
 
 from posenc.errors import SIGNALS, Interrupted, Torn
 from posenc.evaluation import by_length
-from posenc.tasks.base import Sample, Task
+from posenc.tasks.base import Task
 from posenc.training.module import AnswerModule
+from posenc.training.watching import Watcher
 
 
-class Together(pl.Callback):
-    """Several callbacks as one, called in their order.
-
-    Lightning spends microseconds on each callback at each of its hooks, of which there are five in
-    a step and all but one unused here.
-    """
-
-    def __init__(self, *callbacks: pl.Callback) -> None:
-        self.callbacks = callbacks
-
-    def on_train_start(self, *arguments: Any) -> None:
-        for callback in self.callbacks:
-            callback.on_train_start(*arguments)
-
-    def on_train_batch_end(self, *arguments: Any) -> None:
-        for callback in self.callbacks:
-            callback.on_train_batch_end(*arguments)
-
-    def on_train_end(self, *arguments: Any) -> None:
-        for callback in self.callbacks:
-            callback.on_train_end(*arguments)
-
-    def on_exception(self, *arguments: Any) -> None:
-        for callback in self.callbacks:
-            callback.on_exception(*arguments)
-
-
-class LastCheckpoint(pl.Callback):
+class LastCheckpoint(Watcher):
     """Keeps the latest state, and no other, every so many optimizer steps.
 
     Lightning's ModelCheckpoint would rank checkpoints; here none is ever selected. Raises
@@ -57,13 +31,16 @@ class LastCheckpoint(pl.Callback):
         self._kept: int | None = None
         """The step that is on disk; None until training has begun."""
 
+    def due(self, step: int) -> bool:
+        return step % self.every == 0
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """A resumed run starts from a step that is already on disk."""
         self._kept = trainer.global_step
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
         """Gradient accumulation ends several batches at one step; the first of them is kept."""
-        if trainer.global_step % self.every == 0 and trainer.global_step != self._kept:
+        if self.due(trainer.global_step) and trainer.global_step != self._kept:
             self._keep(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -94,7 +71,7 @@ class LastCheckpoint(pl.Callback):
         self._kept = trainer.global_step
 
 
-class Interruption(pl.Callback):
+class Interruption(Watcher):
     """Lets SIGTERM and Ctrl-C end training between two steps, and anything else at once.
 
     Ranks that train together stop after the same step, whichever of them was told to.
@@ -124,6 +101,9 @@ class Interruption(pl.Callback):
             raise Torn(128 + number)
         self._received = number
 
+    def due(self, step: int) -> bool:
+        return self._received is not None
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """From here on a signal waits for the end of a step; Lightning's own handler would not."""
         self._training = True
@@ -132,12 +112,7 @@ class Interruption(pl.Callback):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)  # a rank has blocked them until now
 
     def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Sample,
-        batch_idx: int,
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any
     ) -> None:
         """The moment between two steps; within one, gradients wait that no checkpoint holds."""
         if outputs["stepped"]:
@@ -159,7 +134,7 @@ class Interruption(pl.Callback):
             raise Interrupted(128 + self._received)
 
 
-class Probes(pl.Callback):
+class Probes(Watcher):
     """Logs `probe/exact/<length>` on a few problems at a few lengths while training goes on."""
 
     def __init__(
@@ -171,6 +146,9 @@ class Probes(pl.Callback):
         self.samples = samples
         self.seed = seed
 
+    def due(self, step: int) -> bool:
+        return step % self.every == 0
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """A resumed run starts from a step that has been probed."""
         self._probed = trainer.global_step
@@ -180,7 +158,7 @@ class Probes(pl.Callback):
     ) -> None:
         """Draws from streams of its own, so training goes on as if it had not happened."""
         step = trainer.global_step
-        if step % self.every or step == self._probed or trainer.logger is None:
+        if not self.due(step) or step == self._probed or trainer.logger is None:
             return
         self._probed = step
         assert isinstance(pl_module, AnswerModule)

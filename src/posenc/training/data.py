@@ -1,8 +1,8 @@
 """An endless stream of training batches, each a pure function of the seed and its number."""
 
 import signal
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from itertools import count, repeat
 
 import pytorch_lightning as pl
 import torch
@@ -54,23 +54,30 @@ class BatchNumbers(Sampler[int]):
 
 
 class TrainingData(pl.LightningDataModule):
-    """Serves batches 0, 1, 2, ... to a trainer, or what follows its last one after a restart."""
+    """Serves batches 0, 1, 2, ..., or what follows the last step after a restart, as one stream.
 
-    def __init__(self, batches: Batches, *, workers: int) -> None:
+    What Lightning takes for a batch is the stream itself, of which a training step uses as many
+    batches as it likes; `accumulate` of them make an optimizer step. To be closed at the end.
+    """
+
+    def __init__(self, batches: Batches, *, accumulate: int, workers: int) -> None:
         super().__init__()
         self.batches = batches
+        self.accumulate = accumulate
         self.workers = workers
+        self._stream: Generator[Sample] | None = None
 
-    def train_dataloader(self) -> Iterable[Sample]:
-        """Lightning calls this after it has restored its counters from a checkpoint.
-
-        Without workers there is no DataLoader, which would only add its cost to every step.
-        """
+    def train_dataloader(self) -> Iterable[Iterator[Sample]]:
+        """Lightning calls this after it has restored its counters from a checkpoint."""
         assert self.trainer is not None
-        start = self.trainer.fit_loop.epoch_loop.total_batch_idx + 1
+        self._stream = self._batches(self.trainer.global_step * self.accumulate)
+        return repeat(self._stream)
+
+    def _batches(self, start: int) -> Generator[Sample]:
+        """Without workers there is no DataLoader, which would only add its cost to every step."""
         if self.workers == 0:
-            return map(self.batches.__getitem__, count(start))
-        return DataLoader(
+            yield from map(self.batches.__getitem__, count(start))
+        yield from DataLoader(
             self.batches,
             batch_size=None,
             sampler=BatchNumbers(start),
@@ -78,11 +85,16 @@ class TrainingData(pl.LightningDataModule):
             worker_init_fn=_leave_signals_to_the_trainer,
         )
 
+    def close(self) -> None:
+        """Ends the workers, which heed no signal."""
+        if self._stream is not None:
+            self._stream.close()
+
     def transfer_batch_to_device(
-        self, batch: Sample, device: torch.device, dataloader_idx: int
-    ) -> Sample:
-        """As Lightning does for any nesting of tensors, but without looking for one."""
-        return batch.to(device)
+        self, batch: Iterator[Sample], device: torch.device, dataloader_idx: int
+    ) -> Iterator[Sample]:
+        """A stream stays where it is."""
+        return batch
 
 
 def _leave_signals_to_the_trainer(worker: int) -> None:

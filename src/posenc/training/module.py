@@ -1,6 +1,6 @@
-"""One training step under Lightning."""
+"""Training steps under Lightning, which is called between them only where somebody looks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, cast
 
 import pytorch_lightning as pl
@@ -30,7 +30,10 @@ class AnswerModule(pl.LightningModule):
     those of the whole batch; dropout alone draws for each rank apart. `compiled` lets torch.compile
     work on the network for the steps of training.
 
-    Optimization is manual in the terms of Lightning, whose own way costs a few per cent of a step.
+    `pause` says after which optimizer steps somebody looks. Up to the next of these, Lightning's
+    "training step" takes one step after the other from the stream of batches: what Lightning does
+    between two costs a twentieth of a step of a small network. Of several ranks, each is paused
+    after every batch, so that they are at the same one.
     """
 
     def __init__(
@@ -43,6 +46,7 @@ class AnswerModule(pl.LightningModule):
         accumulate: int,
         clip: float | None,
         compiled: bool,
+        pause: Callable[[int], bool],
     ) -> None:
         super().__init__()
         self.automatic_optimization = False
@@ -54,10 +58,14 @@ class AnswerModule(pl.LightningModule):
         self.parts: float = accumulate
         """By which a loss is divided before its gradients are added up."""
         self.clip = clip
+        self.pause = pause
         self.rows = slice(None)
         """Those of a batch that are this rank's."""
         self._rank: tuple[int, ...] = ()
         """Empty where there is but one."""
+        self._parameters_of_net = tuple(net.parameters())
+        """To walk through all modules for them at each step takes longer than to clip them."""
+        self._backward: Callable[[Tensor], None] = Tensor.backward
         self._answers: Callable[..., Tensor] = net.forward
         if compiled:  # for whatever length comes; with the random numbers of the network itself
             self._answers = torch.compile(
@@ -71,36 +79,63 @@ class AnswerModule(pl.LightningModule):
             self._rank = (self.global_rank,)
             self.rows = slice(self.global_rank, None, ranks)
             self.parts = self.accumulate / ranks
+            self._backward = self.manual_backward  # which has them meet, and costs a little
 
-    def on_train_batch_start(self, batch: Sample, batch_idx: int) -> None:
+    def on_train_start(self) -> None:
+        """A resumed run goes on with the batch that its step begins with."""
+        self._number = self.trainer.global_step * self.accumulate
+
+    def training_step(self, batches: Iterator[Sample], batch_idx: int) -> dict[str, Any]:
+        """Learns until it is paused.
+
+        -> the `losses` of all batches and the `steps` that they belong to, the number of `tokens`,
+        and of the last one the `batch`, the `rows` that were learned, their `logits`, and whether
+        the optimizer `stepped`.
+        """
+        losses, steps, tokens = [], [], 0
+        for batch in batches:
+            step = self._number // self.accumulate + 1
+            loss, logits, stepped = self.learn(batch.to(self.device), self._number)
+            self._number += 1
+            losses.append(loss)
+            steps.append(step)
+            tokens += batch.prompt.numel() + batch.answer.numel()
+            if self._rank or (stepped and self.pause(step)):
+                break
+        return {
+            "losses": losses,
+            "steps": steps,
+            "tokens": tokens,
+            "batch": batch,
+            "rows": self.rows,
+            "logits": logits,
+            "stepped": stepped,
+        }
+
+    def learn(self, batch: Sample, number: int) -> tuple[Tensor, Tensor, bool]:
+        """-> what `loss` does, without gradients, and whether the optimizer stepped."""
+        self._seed_dropout(number)
+        loss, logits = self.loss(batch, number)
+        self._backward(loss / self.parts)
+        stepped = (number + 1) % self.accumulate == 0
+        if stepped:
+            self._step()
+        return loss.detach(), logits.detach(), stepped
+
+    def _seed_dropout(self, number: int) -> None:
         """Dropout draws from PyTorch's default generator, which no checkpoint holds."""
         if self.net.dropout.p > 0:
-            start = stream_seed(self.seed, "dropout", batch_idx, *self._rank)
+            start = stream_seed(self.seed, "dropout", number, *self._rank)
             torch.default_generator.manual_seed(start)
             if self.device.type == "cuda":
                 torch.cuda.manual_seed(start)
 
-    def training_step(self, batch: Sample, batch_idx: int) -> dict[str, Any]:
-        """-> what `loss` does, for whoever logs, the `rows` that it is about, and whether the
-        optimizer `stepped`."""
-        loss, logits = self.loss(batch, batch_idx)
-        self.manual_backward(loss / self.parts)
-        stepped = (batch_idx + 1) % self.accumulate == 0
-        if stepped:
-            self._step()
-        return {
-            "loss": loss.detach(),
-            "logits": logits.detach(),
-            "rows": self.rows,
-            "stepped": stepped,
-        }
-
-    def loss(self, batch: Sample, batch_idx: int) -> tuple[Tensor, Tensor]:
+    def loss(self, batch: Sample, number: int) -> tuple[Tensor, Tensor]:
         """-> the mean loss over scored tokens, and the (B,A,V) logits.
 
         Of several ranks each gets its share of that mean, which is their sum, and its own logits.
         """
-        stream = generator(self.seed, "positions", batch_idx)
+        stream = generator(self.seed, "positions", number)
         ids = self.positions.train(slots(batch, causal=self.net.shape.causal), stream)
         if not self._rank:
             logits = self._logits(batch, ids)
@@ -117,7 +152,7 @@ class AnswerModule(pl.LightningModule):
     def _step(self) -> None:
         optimizer = cast(LightningOptimizer, self.optimizers())
         if self.clip:
-            clip_grad_norm_(self.net.parameters(), self.clip)
+            clip_grad_norm_(self._parameters_of_net, self.clip)
         optimizer.step()
         optimizer.zero_grad()
         cast(LRScheduler, self.lr_schedulers()).step()

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from posenc.metrics import AnswerMetrics
-from posenc.tasks.base import Sample
+from posenc.training.watching import Watcher
 
 COLUMNS = (
     TextColumn("training"),
@@ -23,7 +23,7 @@ REDRAWN = 0.1
 """Seconds between two positions of the bar, which is drawn no more often."""
 
 
-class Monitor(pl.Callback):
+class Monitor(Watcher):
     """Every `log_every_n_steps` of the trainer, and at the end: loss, exact match and speed.
 
     Between those steps nothing is computed and nothing is read back from the device. `show` is told
@@ -39,9 +39,13 @@ class Monitor(pl.Callback):
         self._started = time.perf_counter()
         self._bar = Progress(*COLUMNS, console=Console(stderr=True), disable=not progress_bar)
 
+    def due(self, step: int) -> bool:
+        return self._logged_at(step) or time.perf_counter() > self._drawn + REDRAWN
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the clock and draws the bar."""
         self._first_step = self._logged_step = trainer.global_step
+        self._every, self._last_step = trainer.log_every_n_steps, trainer.max_steps  # type: ignore[attr-defined]
         self._logged_tokens = 0
         self._started = self._logged_time = time.perf_counter()
         self._line = self._bar.add_task("", total=trainer.max_steps, figures="")
@@ -49,21 +53,15 @@ class Monitor(pl.Callback):
         self._draw(trainer)
 
     def on_train_batch_end(
-        self,
-        trainer: pl.Trainer,
-        pl_module: pl.LightningModule,
-        outputs: Any,
-        batch: Sample,
-        batch_idx: int,
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: Any
     ) -> None:
         """Counts; at the steps that are logged, also measures."""
         step = trainer.global_step
-        self.tokens += batch.prompt.numel() + batch.answer.numel()
+        self.tokens += outputs["tokens"]
         if time.perf_counter() > self._drawn + REDRAWN:
             self._draw(trainer)
-        due = step % trainer.log_every_n_steps == 0 or step == trainer.max_steps  # type: ignore[attr-defined]
-        if due and step != self._logged_step:
-            self._log(trainer, outputs, batch)
+        if self._logged_at(step) and step != self._logged_step:
+            self._log(trainer, outputs)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Stops the clock."""
@@ -73,6 +71,9 @@ class Monitor(pl.Callback):
     def on_exception(self, *_: Any) -> None:
         """Leaves a clean terminal to whatever is said about the failure."""
         self._stop()
+
+    def _logged_at(self, step: int) -> bool:
+        return step % self._every == 0 or step == self._last_step
 
     def _stop(self) -> None:
         self.seconds = time.perf_counter() - self._started
@@ -85,13 +86,13 @@ class Monitor(pl.Callback):
             speed = (step - self._first_step) / (self._drawn - self._started)
             self._show(step, steps_per_second=round(speed, 4) or None)
 
-    def _log(self, trainer: pl.Trainer, outputs: Any, batch: Sample) -> None:
+    def _log(self, trainer: pl.Trainer, outputs: Any) -> None:
         step, now = trainer.global_step, time.perf_counter()
         metrics = AnswerMetrics().to(outputs["logits"].device)
-        own = batch.rows(outputs["rows"])
+        own = outputs["batch"].rows(outputs["rows"])
         metrics.update(outputs["logits"], own.answer, own.scored)
         metrics.sync()  # with the other ranks, as below; each has its share of the loss
-        loss = trainer.strategy.reduce(outputs["loss"], reduce_op="sum").item()
+        loss = trainer.strategy.reduce(outputs["losses"][-1], reduce_op="sum").item()
         elapsed = now - self._logged_time
         figures = {
             "train/loss": loss,
