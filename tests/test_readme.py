@@ -244,7 +244,7 @@ FOR_ONE_MACHINE = [
     for block in re.findall(r"^```bash\n(.*?)^```$", SWEEPS, re.DOTALL | re.MULTILINE)
     for line in block.splitlines()
     if line.startswith("python")
-    and not any(elsewhere in line for elsewhere in ("/shared/", "trainer=gpu", "parallel.py"))
+    and not any(elsewhere in line for elsewhere in ("/shared/", "trainer=gpu", "benchmark.py"))
 ]
 
 

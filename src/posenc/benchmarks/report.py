@@ -1,0 +1,91 @@
+"""scripts/report.py over a thousand runs."""
+
+import csv
+import json
+import random
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import asdict, replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from posenc.benchmarks.figures import Figure, in_turn
+from posenc.benchmarks.plan import Plan
+from posenc.benchmarks.processes import run
+from posenc.catalogue import classes
+from posenc.choosing import PROJECT, defaults_of
+from posenc.errors import RunFailed
+from posenc.results.identity import flat, identity, shaping
+from posenc.results.records import COLUMNS, RunFolder, csv_text
+from posenc.run import train
+
+SCRIPT = str(PROJECT / "scripts" / "report.py")
+SEEDS = 5
+TINY = (
+    "model.width=16", "model.heads=2", "data.batch_size=8", "trainer.max_steps=2",
+    "eval.samples=64", "trainer.enable_progress_bar=false", "logger=none",
+)  # fmt: skip
+
+
+def measure(plan: Plan) -> Iterator[Figure]:
+    """The whole command. Raises RunFailed where it did not count every run."""
+    tasks, encodings = classes("task")[: plan.size(10, 1)], classes()[: plan.size(20, 4)]
+    with TemporaryDirectory() as place:
+        outputs = Path(place) / "outputs"
+        number = write_runs(plan, outputs, tasks, encodings)
+        formats = {"html,md,csv": ("--format", "html,md,csv"), "all formats": ()}
+        works = {
+            f"report.py over {number:,} runs, {name}": partial(_report, outputs, number, given)
+            for name, given in formats.items()
+        }
+        for name, seconds in in_turn(works, plan.rounds, warm=False).items():
+            yield Figure(name, "s", seconds, at_most=10)
+
+
+def write_runs(plan: Plan, outputs: Path, tasks: list[str], encodings: list[str]) -> int:
+    """Trains one tiny run and writes others in its image, with rows of their own; -> how many."""
+    stream = random.Random(0)
+    with TemporaryDirectory() as place:
+        config = replace(plan.config(*TINY), outputs=place)
+        folder = train(config, quiet=True).folder
+        status, rows = folder.status(), folder.read_rows("lengths.csv")
+        names = [path.relative_to(folder.path) for path in folder.path.rglob("*") if path.is_file()]
+    runs = list(product(tasks, encodings, range(SEEDS)))
+    for task, encoding, seed in runs:
+        settings = deepcopy(asdict(config)) | {"outputs": str(outputs), "seed": seed}
+        settings["task"] = defaults_of("task", task)
+        settings["encoding"] = defaults_of("encoding", encoding)
+        own = RunFolder.of(settings).path
+        for name in names:
+            (own / name).parent.mkdir(parents=True, exist_ok=True)
+            (own / name).touch()
+        told = {**status, "settings": flat(shaping(settings))}
+        (own / "run.json").write_text(json.dumps(told, indent=2))
+        made = [row | identity(settings) for row in _curve(rows, stream)]
+        (own / "lengths.csv").write_text(csv_text(COLUMNS, made))
+    return len(runs)
+
+
+def _curve(rows: list[dict[str, Any]], stream: random.Random) -> Iterator[dict[str, Any]]:
+    """The rows with other answers: nearly all right where trained, and fewer with every length."""
+    kept = stream.uniform(0.6, 1)
+    share = 1.0
+    for row in rows:
+        share *= 1 if row["in_range"] else kept
+        right = sum(stream.random() < share for _ in range(row["n"]))
+        exact = right / row["n"]
+        yield row | {"exact": exact, "token_accuracy": (1 + exact) / 2, "loss": 2 - 2 * exact}
+
+
+def _report(outputs: Path, number: int, given: tuple[str, ...]) -> None:
+    with TemporaryDirectory() as out:
+        ended = run(SCRIPT, str(outputs), "--out", out, *given)
+        with (Path(out) / "results.csv").open(newline="") as file:
+            runs = {(row["task"], row["encoding"], row["seed"]) for row in csv.DictReader(file)}
+    if left_out := [line for line in ended.errors.splitlines() if line.startswith("left out")]:
+        raise RunFailed(left_out[0])
+    if len(runs) != number:
+        raise RunFailed(f"report.py counted {len(runs)} of {number} runs")
