@@ -258,7 +258,6 @@ def test_it_measures(name: str) -> None:
     assert all(len(figure.rounds) == 1 for figure in found)
 
 
-@pytest.mark.slow
 def test_what_train_says_is_told_where_it_fails(tmp_path: Path) -> None:
     with pytest.raises(RunFailed, match=r"^error: encoding=rpoe.* did you mean 'rope'\?"):
         processes.train(tmp_path, "encoding=rpoe")

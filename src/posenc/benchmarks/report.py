@@ -4,7 +4,6 @@ import csv
 import json
 import random
 from collections.abc import Iterator
-from copy import deepcopy
 from dataclasses import asdict, replace
 from functools import partial
 from itertools import product
@@ -53,18 +52,20 @@ def write_runs(plan: Plan, outputs: Path, tasks: list[str], encodings: list[str]
         folder = train(config, quiet=True).folder
         status, rows = folder.status(), folder.read_rows("lengths.csv")
         names = [path.relative_to(folder.path) for path in folder.path.rglob("*") if path.is_file()]
-    runs = list(product(tasks, encodings, range(SEEDS)))
+    chosen_tasks = [defaults_of("task", name) for name in tasks]
+    chosen_encodings = [defaults_of("encoding", name) for name in encodings]
+    runs = list(product(chosen_tasks, chosen_encodings, range(SEEDS)))
     for task, encoding, seed in runs:
-        settings = deepcopy(asdict(config)) | {"outputs": str(outputs), "seed": seed}
-        settings["task"] = defaults_of("task", task)
-        settings["encoding"] = defaults_of("encoding", encoding)
+        own_settings = {"task": task, "encoding": encoding, "seed": seed, "outputs": str(outputs)}
+        settings = asdict(config) | own_settings
         own = RunFolder.of(settings).path
         for name in names:
             (own / name).parent.mkdir(parents=True, exist_ok=True)
             (own / name).touch()
         told = {**status, "settings": flat(shaping(settings))}
         (own / "run.json").write_text(json.dumps(told, indent=2))
-        made = [row | identity(settings) for row in _curve(rows, stream)]
+        run_columns = identity(settings)
+        made = [row | run_columns for row in _curve(rows, stream)]
         (own / "lengths.csv").write_text(csv_text(COLUMNS, made))
     return len(runs)
 
