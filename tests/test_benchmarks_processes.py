@@ -91,6 +91,7 @@ def test_the_first_step_is_compared_with_the_libraries(
 
     def ran(*arguments: str, code: int = 0) -> Ended:
         assert code == start.LIGHT.get(arguments[-1], 0)
+        assert ("os._exit(0)" in arguments[-1]) == arguments[-1].startswith("import")
         return clock.takes(seconds[arguments[-1].partition(" ")[0]])
 
     monkeypatch.setattr(start, "call", called)
