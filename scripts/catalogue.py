@@ -5,7 +5,7 @@ import argparse
 from hydra import compose, initialize_config_dir
 
 from posenc.building import build, make_task
-from posenc.catalogue import ENCODINGS, TASKS, classes, fill
+from posenc.catalogue import ENCODINGS, SPEED, TASKS, classes, fill
 from posenc.choosing import CONFIGS, PROJECT
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
@@ -33,7 +33,7 @@ def of_encodings() -> str:
     return encodings_page(
         {name: facts(build(config).net) for name, config in configs.items()},
         first_results(ENCODINGS, task=task),
-        training_steps(ENCODINGS),
+        training_steps(SPEED),
     )
 
 
@@ -44,7 +44,7 @@ def of_tasks() -> str:
         task = make_task(configured(f"task={name}"))
         length = task.lengths(1, LENGTH)[-1]
         found[name] = TaskFacts(*task.chance(length), task.chance_error > 0, task.order_matters)
-    return tasks_page(found, batch_costs(TASKS), length=LENGTH)
+    return tasks_page(found, batch_costs(SPEED), length=LENGTH)
 
 
 def main() -> None:

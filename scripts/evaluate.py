@@ -22,6 +22,7 @@ from posenc.console import forgiving_output, quiet_interrupts
 
 with quiet_interrupts():  # the rest takes a moment
     from posenc.cli import MENDABLE, one_line_errors
+    from posenc.importing import to_stay
     from posenc.reopen import arguments, reopen
 
 
@@ -30,13 +31,14 @@ def main(given: list[str]) -> None:
     own, changes = arguments(given, ["run"])
     config, folder = reopen(own["run"], changes)
 
-    import torch  # after the arguments are known to be right
-    from rich.console import Console
+    with to_stay("torch"):  # after the arguments are known to be right
+        import torch
+        from rich.console import Console
 
-    from posenc.building import build
-    from posenc.results.details import print_details
-    from posenc.results.terminal import print_run
-    from posenc.scoring import evaluate
+        from posenc.building import build
+        from posenc.results.details import print_details
+        from posenc.results.terminal import print_run
+        from posenc.scoring import evaluate
 
     torch.set_num_threads(config.threads)
     with folder.locked():

@@ -14,8 +14,9 @@ from functools import cache
 from pathlib import Path
 
 from posenc.console import Parser, forgiving_output, quiet_interrupts
+from posenc.importing import to_stay
 
-with quiet_interrupts():  # the rest takes a moment
+with quiet_interrupts(), to_stay("altair"):  # the rest takes a moment
     from rich.console import Console
 
     from posenc.cli import MENDABLE, one_line_errors

@@ -28,6 +28,7 @@ with quiet_interrupts():  # the rest takes a moment
     from posenc.choosing import CONFIGS
     from posenc.cli import MENDABLE, one_line_errors
     from posenc.errors import ConfigError
+    from posenc.importing import to_stay
     from posenc.reopen import arguments, reopen
     from posenc.results.identity import asked, evaluation_hash, fingerprint
     from posenc.results.records import RunFolder
@@ -43,9 +44,10 @@ def ask(given: Sequence[str]) -> None:
     own, changes = arguments(["prompt=", *given], ["run", "prompt"])
     config, folder = reopen(own["run"], changes)
 
-    from posenc.building import build  # imports torch
-    from posenc.checkpoint import load_weights
-    from posenc.showing import show
+    with to_stay("torch"):
+        from posenc.building import build
+        from posenc.checkpoint import load_weights
+        from posenc.showing import show
 
     experiment = build(config)
     tried_out = fingerprint(asdict(config)) != folder.fingerprint
@@ -66,7 +68,8 @@ def look(given: Sequence[str]) -> None:
     place = Path(run.parent.name, f"{run.name}-{given}-length{int(length)}")
     folder = Path(own.get("out") or Path(config.outputs, "pictures", place))
 
-    from posenc.portrait import portray  # imports torch
+    with to_stay("torch"):
+        from posenc.portrait import portray
 
     portray(config, length=int(length), folder=folder)
 
@@ -75,9 +78,10 @@ def pose(given: Sequence[str]) -> None:
     """Shows problems of a task."""
     own, config = settings_of(given, "length")
 
-    from posenc.building import build  # imports torch
-    from posenc.catalogue import explained, page
-    from posenc.problems import show_problems
+    with to_stay("torch"):
+        from posenc.building import build
+        from posenc.catalogue import explained, page
+        from posenc.problems import show_problems
 
     experiment, name = build(config), str(config.task["name"])
     length, some = own.get("length", str(experiment.trained[0])), experiment.trained[:4]

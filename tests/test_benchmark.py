@@ -1,79 +1,140 @@
-"""The comparison of encodings in scripts/benchmark.py, at a size that measures nothing."""
+"""scripts/benchmark.py at sizes that measure nothing, and what it makes of what it measures."""
 
+import csv
 import logging
-from importlib import import_module
+import re
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 import pytest
+import torch
 from catalogue import CLASSES
 from command_line import rows, run
+from torch.func import functional_call
 
-from posenc.catalogue import classes
-from posenc.choosing import defaults_of
+from posenc.benchmarks import rivals, stacked
+from posenc.benchmarks.figures import Figure, in_turn
+from posenc.benchmarks.plan import Plan
+from posenc.building import build
+from posenc.catalogue import SPEED, classes
 
+SCRIPT = "scripts/benchmark.py"
 SMALL = ("data.batch_size=2", "model.width=16", "model.heads=2")
+NAMES = ("loop", "rivals", "tasks", "encodings", "evaluation", "floor", "scaling", "stacked")
 
 
-def model(encoding: str) -> str:
-    """The encoder where it can have this encoding."""
-    module, _, name = defaults_of("encoding", encoding)["_target_"].rpartition(".")
-    return "decoder" if getattr(import_module(module), name).causal_only else "encoder"
-
-
-def test_every_encoding_is_compared_with_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture(autouse=True)
+def _logging_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging, "disable", lambda: None)  # would last for the tests to come
-    few = ("--steps", "1", "--rounds", "1", "--out", str(tmp_path))
-    ended = run("--encodings", *few, *SMALL, script="scripts/benchmark.py")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_runs(name: str, tmp_path: Path) -> None:
+    if name == "rivals":
+        pytest.importorskip("x_transformers")
+    (tmp_path / "README.md").write_text(f"before\n<!-- {name} -->\nold\n<!-- end -->\nafter\n")
+    ended = run(name, "--smoke", "--out", str(tmp_path), *SMALL, script=SCRIPT)
     assert ended.code == 0, ended.err
-    table = rows(tmp_path / "steps.csv")
-    assert [(row["encoding"], row["model"]) for row in table[:2]] == [
-        ("none", "encoder"),
-        ("none", "decoder"),
-    ]
-    assert {row["encoding"]: row["model"] for row in table[2:]} == {
-        name: model(name) for name in CLASSES if name != "none"
-    }
-    assert all(float(row["ratio"]) == 1 for row in table[:2])
-    assert all(float(row["ratio"]) > 0 for row in table)
+    table = rows(tmp_path / f"{name}.csv")
+    assert table
+    page = (tmp_path / "README.md").read_text()
+    assert page.startswith("before\n")
+    assert page.endswith("<!-- end -->\nafter\n")
+    for row in table:
+        assert float(row["median"]) == float(row["median"])
+        assert row["met"] in ("yes", "no") if row["aim"] else row["met"] == ""
+        assert row["figure"] in ended.out
+        assert f"| {row['figure']} | {row['median']}" in page
+    assert (tmp_path / "scaling.png").exists() == (name == "scaling")
+    everything = {"encodings": {*CLASSES} - {"none"}, "tasks": {*classes("task")}}
+    assert everything.get(name) in (None, {row["figure"] for row in table})
 
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
         (("--rounds", "0"), "--rounds 0: must be at least 1"),
-        (("--rounds", "-1"), "--rounds -1: must be at least 1"),
-        (("--steps", "0"), "trainer.max_steps=0: must be between"),
-        (("--encodings", "--out", "/dev/null/x"), "name a folder to write in"),
-        (("--encodings", "encoding=rope"), "encoding=rope: --encodings goes through all"),
-        (("--encodings", "model=decoder"), "model=decoder: --encodings goes through all"),
-        (("--out", "elsewhere"), "goes with --encodings"),
+        (("floor", "--out", "/dev/null/x"), "name a folder to write in"),
+        (("flor",), "flor: choose among loop, start,"),
         (("encoding=rpoe",), "did you mean 'rope'?"),
+        (("loop", "model.width=63"), "model.width=63"),
+        (("--rounds", "2", "seed=1", "--rounds", "0"), "--rounds 0"),
     ],
 )
 def test_a_mistake_is_one_line_before_anything_is_measured(
-    arguments: tuple[str, ...], part: str, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...], part: str
 ) -> None:
-    monkeypatch.setattr(logging, "disable", lambda: None)
-    ended = run(*arguments, script="scripts/benchmark.py")
+    ended = run(*arguments, script=SCRIPT)
     assert (ended.code, ended.out) == (2, "")
     assert ended.err.startswith("error: ")
     assert ended.err.count("\n") == 1
     assert part in ended.err
 
 
-def test_batches_of_every_task_are_measured_beside_a_step(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_figure_is_judged_by_its_median() -> None:
+    assert Figure("x", "", [0.9, 1.0, 9.0], at_least=1.0).met == "yes"
+    assert Figure("x", "", [0.9, 0.99, 9.0], at_least=1.0).met == "no"
+    assert Figure("x", "s", [1.0, 2.0, 3.0], at_most=1.9).met == "no"
+    assert Figure("x", "s", [3.0, 1.0, 2.0]).row() == [
+        "x",
+        "s",
+        "2.00",
+        "1.00",
+        "3.00",
+        "3",
+        "",
+        "",
+    ]
+
+
+def test_works_take_turns_and_the_first_round_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(logging, "disable", lambda: None)
-    few = ("--steps", "1", "--rounds", "1", "--out", str(tmp_path))
-    ended = run("--tasks", *few, *SMALL, script="scripts/benchmark.py")
-    assert ended.code == 0, ended.err
-    table = rows(tmp_path / "batches.csv")
-    assert [row["task"] for row in table] == classes("task")
-    assert all(1 <= int(row["length"]) <= 20 for row in table)
-    assert all(float(row["microseconds"]) > 0 for row in table)
-    assert all(0 < float(row["share"]) < 1 for row in table)
-    taken = run("--tasks", "--encodings", script="scripts/benchmark.py")
-    assert taken.code == 2
+    calls: list[str] = []
+    clock = iter(range(100))
+    monkeypatch.setattr("posenc.benchmarks.figures.perf_counter", lambda: next(clock))
+    works: dict[str, Callable[[], object]] = {
+        "a": lambda: calls.append("a"),
+        "b": lambda: [calls.append("b"), next(clock)],
+    }
+    assert in_turn(works, 2) == {"a": [1, 1], "b": [2, 2]}
+    assert calls == ["b", "a", "a", "b", "b", "a"]
+
+
+@pytest.mark.parametrize("cell", rivals.CELLS)
+def test_rivals_get_texts_of_the_length_that_is_told(cell: str) -> None:
+    task, batch, tokens = rivals.CELLS[cell]
+    config = Plan(1).config(task, batch, *rivals._length(task, tokens))
+    shape = rivals._tokens(config, build(config)).shape
+    assert list(shape) == list(map(int, re.findall(r"\d+", cell)))
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop")
+def test_stacked_seeds_learn_what_separate_ones_do() -> None:
+    plan = Plan(1, SMALL[1:])
+    nets, tokens, _ = stacked._problems(plan, 4)
+    ids = torch.arange(tokens.shape[2])[None]
+    untrained = torch.stack([net(own, ids, 2) for net, own in zip(nets, tokens, strict=True)])
+    (trained,) = islice(stacked.separate(plan, 4), 4, 5)
+    (weights,) = islice(stacked.stacked(plan, 4), 4, 5)
+    for number, (net, own) in enumerate(zip(trained, tokens, strict=True)):
+        stacked_weights = {name: weight[number] for name, weight in weights.items()}
+        logits = functional_call(nets[0], stacked_weights, (own, ids, 2))
+        torch.testing.assert_close(logits, net(own, ids, 2), atol=5e-3, rtol=0)
+        assert (logits - untrained[number]).abs().max() > 0.02
+
+
+@pytest.mark.parametrize("path", sorted(SPEED.glob("*.csv")), ids=lambda path: path.stem)
+def test_the_page_shows_what_was_measured(path: Path) -> None:
+    """Tables of pages that go through everything stand in the pages of encodings and tasks."""
+    page = (SPEED / "README.md").read_text()
+    if f"<!-- {path.stem} -->" not in page:
+        assert path.stem in ("encodings", "tasks")
+        return
+    with path.open(newline="") as file:
+        for row in csv.DictReader(file):
+            value = f"{row['median']} {row['unit']}".rstrip()
+            spread = f"{row['least']} to {row['most']}"
+            line = f"| {row['figure']} | {value} | {spread} | {row['aim']} | {row['met']} |"
+            assert line in page.splitlines()

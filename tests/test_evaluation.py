@@ -36,7 +36,10 @@ class Stub(nn.Module):
         self.embedding = nn.Embedding(1, 1)
         self.answer = answer
 
-    def forward(self, tokens, ids, answers):
+    def contexts(self, ids, answers):
+        return []
+
+    def forward(self, tokens, ids, answers, contexts):
         assert not self.training
         asked = self.task.asked(tokens)
         prompts = tokens if asked is not None else tokens[:, : tokens.shape[1] - answers]
@@ -142,14 +145,14 @@ def test_a_length_is_asked_the_same_whatever_else_is_asked(experiment):
 def test_the_size_of_a_forward_pass_changes_no_result(experiment, monkeypatch):
     whole = scored(experiment)
     for tokens in (1, 50, 100):
-        monkeypatch.setattr(evaluation, "TOKENS_AT_ONCE", tokens)
+        monkeypatch.setitem(evaluation.TOKENS_AT_ONCE, "cpu", tokens)
         for one, other in zip(scored(experiment), whole, strict=True):
             assert (one.exact, one.token_accuracy) == (other.exact, other.token_accuracy)
             assert one.loss == pytest.approx(other.loss, rel=1e-5)
 
 
 def test_a_forward_pass_is_bounded(experiment, monkeypatch):
-    monkeypatch.setattr(evaluation, "TOKENS_AT_ONCE", 64)
+    monkeypatch.setitem(evaluation.TOKENS_AT_ONCE, "cpu", 64)
     seen = []
     experiment.net.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].numel()))
     scored(experiment)

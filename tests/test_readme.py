@@ -126,7 +126,8 @@ def test_results_and_speed_stand_in_the_page(copied: Path) -> None:
     ]
     folder = copied / "experiments" / "encodings"
     (folder / "results.csv").write_text("\n".join([header, *rows]))
-    (folder / "steps.csv").write_text("encoding,model,ratio\nalibi,encoder,1.0625\n")
+    speed = copied / "experiments" / "speed"
+    (speed / "encodings.csv").write_text("figure,unit,median\nalibi,,1.0625\n")
     bash("PYTHONPATH=src python scripts/catalogue.py", copied)
     text = (folder / "README.md").read_text()
     assert "| [`alibi`](#alibi) | bias | 0 | 1.00 | 0.75 | – | 1.06 |" in text

@@ -11,6 +11,7 @@ from posenc.results.labels import MISSING
 SOURCE = Path(__file__).resolve().parent.parent
 ENCODINGS = PROJECT / "experiments" / "encodings"
 TASKS = PROJECT / "experiments" / "tasks"
+SPEED = PROJECT / "experiments" / "speed"
 """Hold the pages of all encodings and of all tasks, and the results that they show."""
 
 

@@ -24,6 +24,7 @@ from posenc.choosing import CONFIGS, PROJECT, STARTING, choices
 from posenc.console import forgiving_output
 from posenc.errors import ConfigError, RunFailed
 from posenc.explaining import explain
+from posenc.importing import to_stay
 from posenc.jobs import run_job
 from posenc.results.outcome import Result
 from posenc.schema import Config, load
@@ -123,7 +124,8 @@ def _job(raw: DictConfig, own: HydraConf, *, quiet: bool = False) -> Result:
             f"hydra.sweeper.max_batch_size={size}: one failed job would end the sweep; leave it out"
         )
     config = load(raw)
-    from posenc.run import train  # imports torch, which a bad command need not wait for
+    with to_stay("posenc.run"):
+        from posenc.run import train  # imports torch, which a bad command need not wait for
 
     try:
         return train(config, list(own.overrides.task), quiet=quiet)

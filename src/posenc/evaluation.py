@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from posenc.memory import release
 from posenc.metrics import AnswerMetrics
 from posenc.model.layout import arrange, slots
 from posenc.model.transformer import Transformer
@@ -14,11 +15,11 @@ from posenc.positions.base import Positions
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Task
 
-TOKENS_AT_ONCE = 2**14
+TOKENS_AT_ONCE = {"cpu": 2**11, "cuda": 2**14}
 PAIRS_AT_ONCE = 2**23
 LOGITS_AT_ONCE = 2**25
 """Tokens, pairs of them and logits in one forward pass: they bound its memory and change no
-result."""
+result. So few tokens stay in the cache of a CPU, which takes two thirds of the time of 2**14."""
 PIECE = 64
 """Problems of one shape, where those of one length have several."""
 
@@ -55,13 +56,16 @@ def by_length(
     or eval, in which it was given, and no random numbers but the function's own are drawn.
     Raises FloatingPointError where the loss is not finite: such answers are no answers.
     """
-    was_training = net.training
+    was_training, scores = net.training, list[LengthScore]()
     net.eval()
     try:
         with torch.inference_mode():
-            return [_at(net, task, positions, length, samples, seed) for length in lengths]
+            for length in lengths:
+                scores.append(_at(net, task, positions, length, samples, seed))
+                release()  # the next length has tensors of other sizes
     finally:
         net.train(was_training)
+    return scores
 
 
 def bits_by_place(
@@ -121,18 +125,19 @@ def _answered(
     for piece, sample in enumerate(problems(task, length, samples, seed)):
         text, answers = slots(sample, causal=causal), sample.answer.shape[1]
         rows = min(
-            TOKENS_AT_ONCE // text.tokens,
+            TOKENS_AT_ONCE[device.type] // text.tokens,
             PAIRS_AT_ONCE // text.tokens**2,
             LOGITS_AT_ONCE // (answers * len(task.vocabulary)),
         )
         for draw in range(positions.draws):
             stream = generator(seed, "evaluation positions", length, draw + piece * positions.draws)
-            ids = positions.evaluate(text, stream)
+            ids = positions.evaluate(text, stream).to(device)
+            contexts = net.contexts(ids, answers) if len(ids) == 1 else None
             for part in _parts(text.rows, max(1, rows)):
                 asked = sample.rows(part).to(device)
-                own_ids = (ids if len(ids) == 1 else ids[part]).to(device)
+                own_ids = ids if len(ids) == 1 else ids[part]
                 inputs = arrange(asked, ask=net.ask, causal=causal)
-                yield net(inputs, own_ids, answers), asked
+                yield net(inputs, own_ids, answers, contexts=contexts), asked
 
 
 def _parts(rows: int, most: int) -> Iterator[slice]:

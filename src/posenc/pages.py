@@ -28,7 +28,7 @@ of `none`, 64 texts of 64 tokens in one thread: median of 15 rounds through all 
 python train.py experiment=encodings
 python train.py -m model=decoder encoding=none,{decoders}
 python scripts/report.py outputs/who_bit_whom --out experiments/encodings
-python scripts/benchmark.py --encodings --out experiments/encodings
+python scripts/benchmark.py encodings --out experiments/speed
 python scripts/catalogue.py
 ```
 
@@ -46,7 +46,7 @@ and what is scored. Drawing a batch of 64 problems of that length, in one thread
 the training step that it feeds, of the default network.
 
 ```bash
-python scripts/benchmark.py --tasks --out experiments/tasks
+python scripts/benchmark.py tasks --out experiments/speed
 python scripts/catalogue.py
 ```
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from posenc.building import build, make_task
-from posenc.catalogue import ENCODINGS, page
+from posenc.catalogue import SPEED, page
 from posenc.choosing import defaults_of
 from posenc.encodings.base import Encoding
 from posenc.errors import ConfigError
@@ -133,7 +133,7 @@ def _text(config: Config, net: Transformer) -> str:
         f"acts by      {', '.join(fact.hooks) or 'nothing'}",
         f"parameters   {fact.parameters:,}",
     ]
-    if (ratio := training_steps(ENCODINGS).get(name)) is not None:
+    if (ratio := training_steps(SPEED).get(name)) is not None:
         lines.append(
             f"step         {ratio:.2f} of one without encoding, in the network and on the texts of "
             "experiments/encodings"

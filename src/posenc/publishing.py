@@ -2,6 +2,7 @@
 
 from posenc.checkpoint import load_weights
 from posenc.experiment import Experiment
+from posenc.memory import release
 from posenc.results.charts import Picture
 from posenc.results.details import read_details
 from posenc.results.outcome import Result
@@ -55,4 +56,8 @@ def _texts_and_pictures(
         "samples": samples,
         "settings": f"```yaml\n{settings}```",
     }
-    return texts, {f"views/{name}": small(each) for name, each in (pictures | drawn).items()}
+    images = {}
+    for name, each in (pictures | drawn).items():
+        images[f"views/{name}"] = small(each)
+        release()
+    return texts, images

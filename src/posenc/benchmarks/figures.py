@@ -1,9 +1,12 @@
 """A measured figure: a value of every round, what was aimed at, and how it is told."""
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from time import perf_counter
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+Name = TypeVar("Name")
 
 HEADER = ("figure", "unit", "median", "least", "most", "rounds", "aim", "met")
 
@@ -43,12 +46,12 @@ class Figure(NamedTuple):
         return [self.name, self.unit, *shown, str(len(self.rounds)), self.aim, self.met]
 
 
-def told(row: Mapping[str, str], width: int = 0) -> str:
-    """A row of a table of figures in one line."""
-    value = f"{row['median']:>8}{row['unit'] and ' ' + row['unit']}"
-    spread = f"({row['least']} to {row['most']})" if row["least"] != row["most"] else ""
-    aim = row["aim"] and f"{row['aim']}: {'met' if row['met'] == 'yes' else 'missed'}"
-    return f"{row['figure']:<{width}}  {value:<18} {spread:<22} {aim}".rstrip()
+def told(figure: Figure) -> str:
+    """In one line of a terminal."""
+    name, unit, median, least, most, _, aim, met = figure.row()
+    spread = f"({least} to {most})" if least != most else ""
+    met = {"yes": "met", "no": "missed"}.get(met, "")
+    return f"{name:<72}{median:>8} {unit:<12}{spread:<22}{aim:<15}{met}".rstrip()
 
 
 def written(value: float) -> str:
@@ -59,20 +62,26 @@ def written(value: float) -> str:
 
 
 def in_turn(
-    works: Mapping[str, Callable[[], object]], rounds: int, *, warm: bool = True
-) -> dict[str, list[float]]:
+    works: Mapping[Name, Callable[[], object]], rounds: int, *, warm: bool = True
+) -> dict[Name, list[float]]:
     """Seconds of every work in every round; each round goes through all, every other backwards.
 
     Where they are to be `warm`, a round that does not count comes first: it pays for what is
     loaded only once.
     """
-    seconds: dict[str, list[float]] = {name: [] for name in works}
+    seconds: dict[Name, list[float]] = {name: [] for name in works}
     for number in range(rounds + warm):
         for name in list(works)[:: 1 if number % 2 else -1]:
             started = perf_counter()
             works[name]()
             seconds[name].append(perf_counter() - started)
     return {name: each[warm:] for name, each in seconds.items()}
+
+
+def take(loop: Iterator[object], steps: int) -> None:
+    """So many steps of a loop."""
+    for _ in islice(loop, steps):
+        pass
 
 
 def ratios(upper: Iterable[float], lower: Iterable[float]) -> list[float]:

@@ -37,7 +37,7 @@ def measure(plan: Plan) -> Iterator[Figure]:
         number = write_runs(plan, outputs, tasks, encodings)
         formats = {"html,md,csv": ("--format", "html,md,csv"), "all formats": ()}
         works = {
-            f"report.py over {number:,} runs, {name}": partial(_report, outputs, number, given)
+            f"report.py over {number:,} runs, {name}": partial(report, outputs, number, given)
             for name, given in formats.items()
         }
         for name, seconds in in_turn(works, plan.rounds, warm=False).items():
@@ -81,7 +81,8 @@ def _curve(rows: list[dict[str, Any]], stream: random.Random) -> Iterator[dict[s
         yield row | {"exact": exact, "token_accuracy": (1 + exact) / 2, "loss": 2 - 2 * exact}
 
 
-def _report(outputs: Path, number: int, given: tuple[str, ...]) -> None:
+def report(outputs: Path, number: int, given: tuple[str, ...]) -> None:
+    """The whole command, with these arguments; raises RunFailed unless it counts so many runs."""
     with TemporaryDirectory() as out:
         ended = run(SCRIPT, str(outputs), "--out", out, *given)
         with (Path(out) / "results.csv").open(newline="") as file:

@@ -38,7 +38,9 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
 def measure(plan: Plan) -> Iterator[Figure]:
     """Seconds of theirs over seconds of ours: more than one is faster than they are."""
     if find_spec("x_transformers") is None:
-        raise ConfigError("rivals: needs x-transformers; pip install -c constraints.txt -e '.[dev]'")
+        raise ConfigError(
+            "rivals: needs x-transformers; pip install -c constraints.txt -e '.[dev]'"
+        )
     steps = plan.size(10, 1)
     for cell, (task, batch, tokens) in CELLS.items():
         ours = {
@@ -124,7 +126,7 @@ def _x_transformers(experiment: Experiment, tokens: int, **settings: Any) -> nn.
     shape = experiment.net.shape
     layers = Encoder(
         dim=shape.width, depth=shape.layers, heads=shape.heads, attn_dim_head=shape.head_width,
-        rotary_emb_dim=shape.head_width, **settings,
+        rotary_emb_dim=shape.head_width, verbose=False, **settings,
     )  # fmt: skip
     return TransformerWrapper(
         num_tokens=experiment.net.ask + 1,
@@ -154,7 +156,7 @@ class TorchEncoder(nn.Module):
         )
         self.unembedding = nn.Linear(shape.width, experiment.net.ask)
         assert isinstance(experiment.net.encoding, Sinusoidal)
-        self.register_buffer("table", experiment.net.encoding.waves(torch.arange(tokens)))
+        self.register_buffer("table", experiment.net.encoding.waves(torch.arange(tokens)).float())
 
     def forward(self, tokens: Tensor) -> Tensor:
         """(B,T) -> (B,T,V)."""

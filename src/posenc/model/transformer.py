@@ -64,20 +64,47 @@ class Transformer(nn.Module):
         """The encoding that all layers share, or that of the first."""
         return cast(Encoding, self.encodings[0])
 
+    def contexts(self, ids: Tensor, answers: int) -> list[Context]:
+        """What each layer takes from (1 or B, T) position ids, whatever the tokens are."""
+        found: list[Context] = []
+        for layer in range(self.shape.layers):
+            found.append(self._context(layer, ids, answers, found[-1] if found else None))
+        return found
+
     def forward(
-        self, tokens: Tensor, ids: Tensor, answers: int, watch: list[Tensor] | None = None
+        self,
+        tokens: Tensor,
+        ids: Tensor,
+        answers: int,
+        watch: list[Tensor] | None = None,
+        contexts: Sequence[Context] | None = None,
     ) -> Tensor:
         """(B,T) tokens, (1 or B, T) position ids -> (B,A,V) logits for the last A `answers` tokens.
 
         The last block runs on those tokens alone, with keys and values of all: nobody reads the
-        others. `watch`, where given, receives each layer's (B,H,Q,T) attention weights.
+        others. `watch`, where given, receives each layer's (B,H,Q,T) attention weights. `contexts`
+        of the same ids save making them again.
         """
         x = self.dropout(self.encoding.embed(self.embedding(tokens), ids))
         shared = None
-        for layer, block in enumerate(self.blocks, start=1):
-            encoding = cast(Encoding, self.encodings[(layer - 1) % len(self.encodings)])
-            queries = answers if layer == len(self.blocks) else tokens.shape[1]
-            if shared is None or encoding.per_layer or queries == answers:
-                shared = context(encoding, ids, queries)
-            x = block(x, queries, encoding, shared, watch)
+        for layer, block in enumerate(self.blocks):
+            shared = contexts[layer] if contexts else self._context(layer, ids, answers, shared)
+            x = block(x, self._queries(layer, ids, answers), self._encoding(layer), shared, watch)
         return self.unembedding(self.norm(x))
+
+    def _encoding(self, layer: int) -> Encoding:
+        return cast(Encoding, self.encodings[layer % len(self.encodings)])
+
+    def _queries(self, layer: int, ids: Tensor, answers: int) -> int:
+        return answers if layer == self.shape.layers - 1 else ids.shape[1]
+
+    def _context(self, layer: int, ids: Tensor, answers: int, before: Context | None) -> Context:
+        """That of the layer `before`, unless this one asks differently."""
+        encoding, queries = self._encoding(layer), self._queries(layer, ids, answers)
+        if (
+            before is None
+            or encoding.per_layer
+            or queries != self._queries(layer - 1, ids, answers)
+        ):
+            return context(encoding, ids, queries)
+        return before

@@ -39,20 +39,25 @@ def first_results(folder: Path, *, task: str) -> dict[tuple[str, str], First]:
 
 
 def training_steps(folder: Path) -> dict[str, float]:
-    """From steps.csv, where there is one: the time of a step relative to one without encoding."""
-    table = _read(folder / "steps.csv")
-    return {} if table is None else dict(table.select("encoding", "ratio").rows())
+    """From encodings.csv, where there is one: the time of a step relative to one without."""
+    return _medians(folder / "encodings.csv").get("", {})
 
 
 def batch_costs(folder: Path) -> dict[str, tuple[float, float]]:
-    """From batches.csv, where there is one: the microseconds that a batch of a task takes, and
-    its share of the training step that it feeds."""
-    table = _read(folder / "batches.csv")
-    if table is None:
-        return {}
-    return {
-        task: (cost, share) for task, cost, share in table["task", "microseconds", "share"].rows()
-    }
+    """From tasks.csv, where there is one: the microseconds that a batch of a task takes, and its
+    share of the training step that it feeds."""
+    found = _medians(folder / "tasks.csv")
+    costs, shares = found.get("us a batch", {}), found.get("of a step", {})
+    return {task: (cost, shares[task]) for task, cost in costs.items()}
+
+
+def _medians(path: Path) -> dict[str, dict[str, float]]:
+    """Of a benchmark: unit -> figure -> median."""
+    table = _read(path)
+    found: dict[str, dict[str, float]] = {}
+    for figure, unit, median in () if table is None else table["figure", "unit", "median"].rows():
+        found.setdefault(unit or "", {})[figure] = median
+    return found
 
 
 def _read(path: Path) -> pl.DataFrame | None:
