@@ -6,8 +6,8 @@ Names are those of the modules in posenc.benchmarks, by default all that have an
 compared runs in turn in one process, or as fresh processes in turn; every round gives one figure,
 of which the median, the least and the most are told. The keys are those of train.py.
 
-With --out, NAME.csv and, of what is a curve, NAME.png are written into a folder, and the tables of
-its README.md between `<!-- NAME -->` and `<!-- end -->` are renewed.
+With --out, NAME.csv and, of what is a curve, NAME.png are written into a folder; without other
+settings the tables of its README.md between `<!-- NAME -->` and `<!-- end -->` are renewed, too.
 """
 
 import argparse
@@ -29,11 +29,12 @@ from posenc.errors import ConfigError
 from posenc.results.charts import png
 
 ROUNDS = {
-    "loop": 5, "start": 5, "rivals": 5, "tasks": 5, "evaluation": 3, "sweep": 2, "memory": 3,
+    "loop": 5, "start": 5, "rivals": 5, "tasks": 5, "evaluation": 3, "sweep": 3, "memory": 3,
     "report": 3, "threads": 2, "floor": 5, "scaling": 3, "encodings": 15, "stacked": 5,
 }  # fmt: skip
 """Of each benchmark, unless it is told otherwise: the less even its figures, the more."""
-AIMED = ("loop", "start", "rivals", "tasks", "evaluation", "sweep", "memory", "report")
+AIMED = ("loop", "start", "rivals", "tasks", "evaluation", "sweep", "memory", "report",
+         "threads")  # fmt: skip
 """Those that have an aim, which are measured unless others are named."""
 
 
@@ -60,7 +61,7 @@ def main() -> None:
             print(told(figure), flush=True)
             figures.append(figure)
         if given.out is not None:
-            write(given.out, name, figures)
+            write(given.out, name, figures, anew=not (overrides or given.smoke))
             if hasattr(benchmark, "picture"):
                 (given.out / f"{name}.png").write_bytes(png(benchmark.picture(figures)))
 
@@ -86,8 +87,8 @@ def prepare(folder: Path) -> None:
         raise ConfigError(f"--out {folder}: {error.strerror}; name a folder to write in") from None
 
 
-def write(folder: Path, name: str, figures: Sequence[Figure]) -> None:
-    """The table of a benchmark, as a file and in the page of the folder."""
+def write(folder: Path, name: str, figures: Sequence[Figure], *, anew: bool) -> None:
+    """The table of a benchmark as a file, and where it is made `anew` in the folder's page."""
     path = folder / f"{name}.csv"
     rows = [figure.row() for figure in figures]
     with path.open("w", newline="") as file:
@@ -95,7 +96,7 @@ def write(folder: Path, name: str, figures: Sequence[Figure]) -> None:
         table.writerow(HEADER)
         table.writerows(rows)
     page = folder / "README.md"
-    if page.exists():
+    if anew and page.exists():
         page.write_text(renewed(page.read_text(), name, rows))
     print(f"wrote {path}", flush=True)
 

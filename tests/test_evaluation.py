@@ -9,6 +9,7 @@ from torch import nn
 from torch.nn.functional import one_hot
 
 from posenc import evaluation
+from posenc.encodings.base import Encoding
 from posenc.evaluation import by_length
 from posenc.metrics import AnswerMetrics
 from posenc.model.layout import arrange
@@ -32,6 +33,7 @@ class Stub(nn.Module):
         super().__init__()
         self.task = task
         self.shape = Shape(width=4, heads=1, layers=1, causal=causal)
+        self.encoding = Encoding(self.shape)
         self.ask = len(task.vocabulary)
         self.embedding = nn.Embedding(1, 1)
         self.answer = answer
@@ -145,14 +147,14 @@ def test_a_length_is_asked_the_same_whatever_else_is_asked(experiment):
 def test_the_size_of_a_forward_pass_changes_no_result(experiment, monkeypatch):
     whole = scored(experiment)
     for tokens in (1, 50, 100):
-        monkeypatch.setitem(evaluation.TOKENS_AT_ONCE, "cpu", tokens)
+        monkeypatch.setattr(evaluation, "TOKENS_AT_ONCE", tokens)
         for one, other in zip(scored(experiment), whole, strict=True):
             assert (one.exact, one.token_accuracy) == (other.exact, other.token_accuracy)
             assert one.loss == pytest.approx(other.loss, rel=1e-5)
 
 
 def test_a_forward_pass_is_bounded(experiment, monkeypatch):
-    monkeypatch.setitem(evaluation.TOKENS_AT_ONCE, "cpu", 64)
+    monkeypatch.setattr(evaluation, "TOKENS_AT_ONCE", 64)
     seen = []
     experiment.net.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].numel()))
     scored(experiment)

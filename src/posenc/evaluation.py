@@ -15,11 +15,15 @@ from posenc.positions.base import Positions
 from posenc.seeding import generator
 from posenc.tasks.base import Sample, Task
 
-TOKENS_AT_ONCE = {"cpu": 2**11, "cuda": 2**14}
+TOKENS_AT_ONCE = 2**12
+TOKENS_ON_GPU = 2**14
 PAIRS_AT_ONCE = 2**23
 LOGITS_AT_ONCE = 2**25
 """Tokens, pairs of them and logits in one forward pass: they bound its memory and change no
 result. So few tokens stay in the cache of a CPU, which takes two thirds of the time of 2**14."""
+TABLES_KEPT = 2**25
+"""Numbers in the tables of a length that are kept for all its forward passes; where there would be
+more, each makes its own."""
 PIECE = 64
 """Problems of one shape, where those of one length have several."""
 
@@ -122,17 +126,20 @@ def _answered(
 ) -> Iterator[tuple[Tensor, Sample]]:
     """(B,A,V) logits and the B problems behind them, until all are through."""
     device, causal = net.embedding.weight.device, net.shape.causal
+    most = TOKENS_AT_ONCE if device.type == "cpu" else TOKENS_ON_GPU
     for piece, sample in enumerate(problems(task, length, samples, seed)):
         text, answers = slots(sample, causal=causal), sample.answer.shape[1]
         rows = min(
-            TOKENS_AT_ONCE[device.type] // text.tokens,
+            most // text.tokens,
             PAIRS_AT_ONCE // text.tokens**2,
             LOGITS_AT_ONCE // (answers * len(task.vocabulary)),
         )
         for draw in range(positions.draws):
             stream = generator(seed, "evaluation positions", length, draw + piece * positions.draws)
             ids = positions.evaluate(text, stream).to(device)
-            contexts = net.contexts(ids, answers) if len(ids) == 1 else None
+            layers = net.shape.layers if net.encoding.per_layer else 1
+            few = layers * net.shape.heads * text.tokens**2 <= TABLES_KEPT
+            contexts = net.contexts(ids, answers) if few and len(ids) == 1 else None
             for part in _parts(text.rows, max(1, rows)):
                 asked = sample.rows(part).to(device)
                 own_ids = ids if len(ids) == 1 else ids[part]

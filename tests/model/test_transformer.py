@@ -41,6 +41,18 @@ def test_asking_at_answers_alone_gives_the_rows_of_the_full_computation(
     torch.testing.assert_close(net(tokens, ids, 2), exact[:, -2:], atol=1e-12, rtol=1e-12)
 
 
+@pytest.mark.parametrize("answers", [1, 2, T])
+def test_what_layers_take_from_the_ids_can_be_made_once(
+    any_encoding, model_name, network, tokens, ids, answers
+):
+    net = network(any_encoding, model_name, 3)
+    made = net.contexts(ids, answers)
+    assert torch.equal(net(tokens, ids, answers, contexts=made), net(tokens, ids, answers))
+    alone = net(tokens[:1], ids[:1], answers)
+    once = net(tokens[:1], ids[:1], answers, contexts=net.contexts(ids[:1], answers))
+    assert torch.equal(once, alone)
+
+
 def test_gradients_are_those_of_the_full_computation(any_encoding, model_name, network, tokens):
     net = network(any_encoding, model_name, 3).double()
     ids = torch.arange(T)[None]

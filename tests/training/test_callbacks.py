@@ -15,6 +15,7 @@ from posenc.training.callbacks import Interruption, LastCheckpoint
 from posenc.training.module import AnswerModule
 from posenc.training.monitor import Monitor
 from posenc.training.storing import Checkpoints
+from posenc.training.watching import Together
 
 
 def loaded(folder):
@@ -202,6 +203,11 @@ def test_training_pauses_where_somebody_looks_and_nowhere_else(runs, monkeypatch
     assert [stretch[-1] for stretch in stretches] == [8, 12, 16, 20, 24, 30]
     steps = [step for stretch in stretches for step in stretch]
     assert steps == [step for step in range(1, 31) for _ in range(accumulate)]
+
+
+def test_training_ends_at_its_last_step_even_if_nobody_looks(runs, monkeypatch):
+    monkeypatch.setattr(Together, "due", lambda self, step: False)
+    assert loaded(runs("trainer.max_steps=30"))["global_step"] == 30
 
 
 def test_how_often_training_pauses_changes_nothing(runs, monkeypatch):

@@ -1,0 +1,1 @@
+"""What scripts/benchmark.py measures: a module for each benchmark, with a `measure`."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
+from os import environ
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Any
@@ -74,6 +75,13 @@ class Turns:
         return self.data[number]
 
 
+class Terminal(StringIO):
+    """A bar is drawn on what says that it is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def measure(plan: Plan) -> Iterator[Figure]:
     """Steps a second of train.py against the bare loop, both on the same batches.
 
@@ -117,7 +125,8 @@ def _round(plan: Plan, seed: int) -> tuple[float, float, float]:
         patch.object(Probes, "on_train_batch_end", timed),
         patch.object(Probes, "on_train_end", last),
         redirect_stdout(StringIO()),
-        redirect_stderr(StringIO()),
+        redirect_stderr(Terminal()),
+        patch.dict(environ, TERM="xterm"),
     ):
         train(replace(config, outputs=outputs))
     (lent,) = lending

@@ -16,6 +16,7 @@ from unittest.mock import patch
 from posenc.benchmarks.figures import Figure, ratios
 from posenc.benchmarks.plan import Plan
 from posenc.benchmarks.processes import TRAIN, Ended, call
+from posenc.importing import to_stay
 
 STAGES = {
     "build": "the network is built",
@@ -44,8 +45,9 @@ def measure(plan: Plan) -> Iterator[Figure]:
 
     A run of a tenth of the steps is weighed, too: memory must not grow with them.
     """
-    settings = (*(SMOKE if plan.smoke else ()), *plan.overrides)
-    short = f"trainer.max_steps={max(1, plan.config(*settings).trainer.max_steps // 10)}"
+    own = SMOKE if plan.smoke else ()
+    short = f"trainer.max_steps={max(1, plan.config(*own).trainer.max_steps // 10)}"
+    settings = (*own, *plan.overrides)
     found = [_round(settings) for _ in range(plan.rounds)]
     tenth = [_run((*settings, short)).megabytes for _ in range(plan.rounds)]
     above = [each.peak - each.libraries for each in found]
@@ -75,7 +77,8 @@ def _round(settings: tuple[str, ...]) -> Round:
 
 def staged() -> None:
     """The script in `sys.argv`, then a line of JSON: what `Round` tells of it, and its modules."""
-    from posenc import run as stages
+    with to_stay("posenc.run"):  # as train.py imports it
+        from posenc import run as stages
 
     peaks: dict[str, float] = {}
 

@@ -2,7 +2,6 @@
 
 import csv
 import json
-import random
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from functools import partial
@@ -10,6 +9,8 @@ from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import torch
 
 from posenc.benchmarks.figures import Figure, in_turn
 from posenc.benchmarks.plan import Plan
@@ -20,6 +21,7 @@ from posenc.errors import RunFailed
 from posenc.results.identity import flat, identity, shaping
 from posenc.results.records import COLUMNS, RunFolder, csv_text
 from posenc.run import train
+from posenc.seeding import generator
 
 SCRIPT = str(PROJECT / "scripts" / "report.py")
 SEEDS = 5
@@ -46,7 +48,7 @@ def measure(plan: Plan) -> Iterator[Figure]:
 
 def write_runs(plan: Plan, outputs: Path, tasks: list[str], encodings: list[str]) -> int:
     """Trains one tiny run and writes others in its image, with rows of their own; -> how many."""
-    stream = random.Random(0)
+    stream = generator(0, "curves")
     with TemporaryDirectory() as place:
         config = replace(plan.config(*TINY), outputs=place)
         folder = train(config, quiet=True).folder
@@ -70,14 +72,13 @@ def write_runs(plan: Plan, outputs: Path, tasks: list[str], encodings: list[str]
     return len(runs)
 
 
-def _curve(rows: list[dict[str, Any]], stream: random.Random) -> Iterator[dict[str, Any]]:
+def _curve(rows: list[dict[str, Any]], stream: torch.Generator) -> Iterator[dict[str, Any]]:
     """The rows with other answers: nearly all right where trained, and fewer with every length."""
-    kept = stream.uniform(0.6, 1)
+    kept = 0.6 + 0.4 * torch.rand((), generator=stream).item()
     share = 1.0
     for row in rows:
         share *= 1 if row["in_range"] else kept
-        right = sum(stream.random() < share for _ in range(row["n"]))
-        exact = right / row["n"]
+        exact = (torch.rand(row["n"], generator=stream) < share).double().mean().item()
         yield row | {"exact": exact, "token_accuracy": (1 + exact) / 2, "loss": 2 - 2 * exact}
 
 

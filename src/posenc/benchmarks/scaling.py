@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from statistics import linear_regression
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -35,12 +36,15 @@ ENCODINGS = {"length": ("none", "rope", "alibi", "t5")}
 RUNS = {100: (4, 5), 300: (6, 10), 1000: (10, 20)}
 """Number of runs -> of tasks and encodings, with five seeds each."""
 SHORT = ("trainer.max_steps=20", "eval.samples=64", "logger=none", "data.batch_size=8")
+FITTED = 3
+"""Sizes through which the line goes: small ones cost what every step costs."""
 UNITS = ("ms a step", "s")
 TICKS: dict[str, Any] = {"grid": False, "format": "d", "tickCount": 3, "labelOverlap": True}
 
 
 def measure(plan: Plan) -> Iterator[Figure]:
-    """Costs at every size, and the slope between the two largest, in logarithms."""
+    """Costs at every size, and the exponent: the slope of a line through the logarithms of the
+    largest sizes."""
     for axis, (sizes, settings) in STEPS.items():
         kept = sizes[: plan.size(len(sizes), 2)]
         for encoding in ENCODINGS.get(axis, ("sinusoidal",)):
@@ -80,12 +84,13 @@ def _grown(
 ) -> Iterator[Figure]:
     for size, cost in costs.items():
         yield Figure(f"{axis} {size}, {line}", unit, cost)
-    small, large = list(costs)[-2:]
+    fitted = list(costs)[-FITTED:]
+    sizes = [math.log(size) for size in fitted]
     slopes = [
-        math.log(more / less) / math.log(large / small)
-        for less, more in zip(costs[small], costs[large], strict=True)
+        linear_regression(sizes, [math.log(cost) for cost in costs_of_round]).slope
+        for costs_of_round in zip(*(costs[size] for size in fitted), strict=True)
     ]
-    yield Figure(f"{axis}, {line}: exponent from {small} to {large}", "", slopes)
+    yield Figure(f"{axis}, {line}: exponent from {fitted[0]} on", "", slopes)
 
 
 def picture(figures: Sequence[Figure]) -> alt.FacetChart:

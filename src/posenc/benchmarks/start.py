@@ -15,6 +15,7 @@ from unittest.mock import patch
 from posenc.benchmarks.figures import Figure, in_turn, ratios
 from posenc.benchmarks.plan import Plan
 from posenc.benchmarks.processes import TRAIN, call, run
+from posenc.importing import to_stay
 
 LIBRARIES = "torch, pytorch_lightning, tensorboard"
 LIGHT = {"--help": 0, "encoding=rpoe": 2}
@@ -48,7 +49,9 @@ def _import() -> None:
 
 def first_step() -> None:
     """The script in `sys.argv`, left as soon as the optimizer has stepped."""
-    from posenc.training.module import AnswerModule
+    with to_stay("posenc.run"):  # as train.py imports it
+        import posenc.run  # noqa: F401
+        from posenc.training.module import AnswerModule
 
     learn = AnswerModule.learn
 

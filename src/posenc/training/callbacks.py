@@ -39,7 +39,7 @@ class LastCheckpoint(Watcher):
         self._kept = trainer.global_step
 
     def on_train_batch_end(self, trainer: pl.Trainer, *_: Any) -> None:
-        """Gradient accumulation ends several batches at one step; the first of them is kept."""
+        """Of several ranks each is asked after every batch, and several may end at one step."""
         if self.due(trainer.global_step) and trainer.global_step != self._kept:
             self._keep(trainer)
 

@@ -75,26 +75,21 @@ class TrainingData(pl.LightningDataModule):
 
     def _batches(self, start: int) -> Generator[Sample]:
         """Without workers there is no DataLoader, which would only add its cost to every step."""
-        if self.workers == 0:
-            yield from map(self.batches.__getitem__, count(start))
-        yield from DataLoader(
-            self.batches,
-            batch_size=None,
-            sampler=BatchNumbers(start),
-            num_workers=self.workers,
-            worker_init_fn=_leave_signals_to_the_trainer,
-        )
+        served: Iterable[Sample] = map(self.batches.__getitem__, count(start))
+        if self.workers:
+            served = DataLoader(
+                self.batches,
+                batch_size=None,
+                sampler=BatchNumbers(start),
+                num_workers=self.workers,
+                worker_init_fn=_leave_signals_to_the_trainer,
+            )
+        yield from served
 
     def close(self) -> None:
         """Ends the workers, which heed no signal."""
         if self._stream is not None:
             self._stream.close()
-
-    def transfer_batch_to_device(
-        self, batch: Iterator[Sample], device: torch.device, dataloader_idx: int
-    ) -> Iterator[Sample]:
-        """A stream stays where it is."""
-        return batch
 
 
 def _leave_signals_to_the_trainer(worker: int) -> None:

@@ -100,7 +100,7 @@ class AnswerModule(pl.LightningModule):
             losses.append(loss)
             steps.append(step)
             tokens += batch.prompt.numel() + batch.answer.numel()
-            if self._rank or (stepped and self.pause(step)):
+            if self._rank or (stepped and (step == self.trainer.max_steps or self.pause(step))):
                 break
         return {
             "losses": losses,
