@@ -17,7 +17,7 @@ from posenc.tasks.base import Sample, Task
 
 TOKENS_AT_ONCE = 2**12
 TOKENS_ON_GPU = 2**14
-PAIRS_AT_ONCE = 2**23
+PAIRS_AT_ONCE = 2**22
 LOGITS_AT_ONCE = 2**25
 """Tokens, pairs of them and logits in one forward pass: they bound its memory and change no
 result. So few tokens stay in the cache of a CPU, which takes two thirds of the time of 2**14."""
