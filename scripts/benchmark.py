@@ -30,7 +30,7 @@ from posenc.results.charts import png
 
 ROUNDS = {
     "loop": 5, "start": 5, "rivals": 5, "tasks": 5, "evaluation": 3, "sweep": 3, "memory": 3,
-    "report": 3, "threads": 2, "floor": 5, "scaling": 3, "encodings": 15, "stacked": 5,
+    "report": 3, "threads": 2, "floor": 5, "scaling": 3, "encodings": 7, "stacked": 5,
 }  # fmt: skip
 """Of each benchmark, unless it is told otherwise: the less even its figures, the more."""
 AIMED = ("loop", "start", "rivals", "tasks", "evaluation", "sweep", "memory", "report",

@@ -75,7 +75,7 @@ def test_a_mistake_is_one_line_before_anything_is_measured(
 def test_what_a_benchmark_sets_is_not_for_the_command_line() -> None:
     plan = Plan(1, ("seed=1", "data.batch_size=8"))
     assert plan.config("model.width=32").data.batch_size == 8
-    with pytest.raises(ConfigError, match="data.batch_size=8: is set by the benchmark"):
+    with pytest.raises(ConfigError, match=r"data\.batch_size=8: is set by the benchmark"):
         plan.config("data.batch_size=64")
 
 

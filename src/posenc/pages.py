@@ -22,7 +22,7 @@ what one of them does.
 Parameters are those of 2 layers of width 64 with 4 heads. Exact match is that of the default task,
 trained on 5 to 20 words, seed 0 alone: a first look and no ranking, for which the
 [default experiment](../who_bit_whom/README.md) has five. A training step is compared with one
-of `none`, 64 texts of 64 tokens in one thread: median of 15 rounds through all in one process.
+of `none`, 64 texts of 64 tokens in one thread: median of 7 rounds through all in one process.
 
 ```bash
 python train.py experiment=encodings
