@@ -24,7 +24,7 @@ import torch
 from posenc.benchmarks.figures import HEADER, Figure, told
 from posenc.benchmarks.plan import Plan
 from posenc.cli import MENDABLE, one_line_errors
-from posenc.console import forgiving_output
+from posenc.console import Parser, forgiving_output
 from posenc.errors import ConfigError
 from posenc.results.charts import png
 
@@ -68,7 +68,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     """Of the command line."""
-    parser = argparse.ArgumentParser(description="How fast posenc is, measured side by side.")
+    parser = Parser(description="How fast posenc is, measured side by side.")
     listed = f"{', '.join(ROUNDS)}; or settings of train.py"
     parser.add_argument("names", nargs="*", metavar="NAME or key=value", help=listed)
     parser.add_argument("--rounds", type=int, help="of every benchmark, else a number of its own")

@@ -56,6 +56,7 @@ def test_it_runs(name: str, tmp_path: Path) -> None:
     ("arguments", "part"),
     [
         (("--rounds", "0"), "--rounds 0: must be at least 1"),
+        (("--rounds", "x", "loop"), "--rounds: invalid int value: 'x'"),
         (("floor", "--out", "/dev/null/x"), "name a folder to write in"),
         (("flor",), "flor: choose among loop, start,"),
         (("encoding=rpoe",), "did you mean 'rope'?"),
