@@ -207,8 +207,8 @@ def test_weights_that_answer_nan_are_no_result(
 ):
     forward = Transformer.forward
 
-    def spoilt(self: Transformer, *given: Any) -> torch.Tensor:
-        logits = forward(self, *given)
+    def spoilt(self: Transformer, *given: Any, **named: Any) -> torch.Tensor:
+        logits = forward(self, *given, **named)
         return logits if self.training or given[0].shape[1] < 24 else logits * math.nan
 
     monkeypatch.setattr(Transformer, "forward", spoilt)
