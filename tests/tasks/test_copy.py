@@ -15,6 +15,13 @@ def test_by_hand():
     assert Copy(unique=True).chance(3) == Chance(1 / 6, 1 / 3)
 
 
+def test_an_end_by_hand():
+    assert Copy(symbols=10, end=True).solve([9, 0, 9]) == [9, 0, 9, 10]
+    assert Copy(symbols=10, end=True).vocabulary.decode([9, 10]) == "9 end"
+    assert Copy(symbols=2, end=True).chance(2) == pytest.approx((3 / 4, (2 * 3 / 4 + 1) / 3))
+    assert Copy(unique=True, end=True).chance(3) == Chance(1 / 6, 2 / 4)
+
+
 def test_draws_with_replacement_from_the_whole_alphabet():
     prompt = Copy(symbols=10).sample(200, 8, generator(0, "copy")).prompt
     assert prompt.unique().tolist() == list(range(10))
@@ -74,6 +81,7 @@ def test_an_alphabet_that_cannot_be(symbols):
         Copy(symbols=symbols)
 
 
-def test_unique_is_true_or_false():
-    with pytest.raises(ConfigError, match=r"task\.unique=maybe: .*true or false"):
-        Copy(unique="maybe")
+@pytest.mark.parametrize("key", ["unique", "end"])
+def test_a_flag_is_true_or_false(key):
+    with pytest.raises(ConfigError, match=rf"task\.{key}=maybe: .*true or false"):
+        Copy(**{key: "maybe"})

@@ -12,6 +12,11 @@ def test_by_hand():
     assert RepeatToken(symbols=8).chance(12) == (1 / 8, 1 / 8)
 
 
+def test_an_end_by_hand():
+    assert RepeatToken(symbols=8, end=True).solve([7, 7]) == [7, 7, 8]
+    assert RepeatToken(symbols=8, end=True).chance(3) == (1 / 8, (3 / 8 + 1) / 4)
+
+
 def test_every_row_has_one_symbol_and_all_symbols_occur():
     prompt = RepeatToken(symbols=6).sample(200, 5, generator(0, "repeat")).prompt
     assert (prompt == prompt[:, :1]).all()

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from posenc.errors import ConfigError
 from posenc.tasks.base import Chance
-from posenc.tasks.shared.picking import Picking
-from posenc.tasks.shared.strings import distinct
+from posenc.tasks.shared.picking import END, Picking
+from posenc.tasks.shared.strings import check_flag, distinct
 
 
 class Copy(Picking):
@@ -19,14 +19,15 @@ class Copy(Picking):
 
     Order matters. As in Kazemnejad et al. 2023 (arXiv:2305.19466), symbols are drawn uniformly
     with replacement, 100 by default. `unique=True` draws without: no prompt holds a symbol twice.
-    Coordinates are those of Cho et al. 2024 (arXiv:2405.20671).
+    With `end=True` a sign ends the answer, so that its length has to be told as well, which is what
+    their networks do. Coordinates are those of Cho et al. 2024 (arXiv:2405.20671).
     """
 
-    def __init__(self, *, symbols: int = 100, unique: bool = False) -> None:
-        if unique not in (True, False):
-            raise ConfigError(f"task.unique={unique}: must be true or false")
+    def __init__(self, *, symbols: int = 100, unique: bool = False, end: bool = False) -> None:
+        self.unique = check_flag("task.unique", unique)
+        self.end = check_flag("task.end", end)
+        self.sign = END if end else None
         super().__init__(symbols=symbols)
-        self.unique = unique
 
     def lengths(self, low: int, high: int) -> list[int]:
         """All of them. Raises ConfigError where there are fewer unique symbols than `high`."""
@@ -41,15 +42,18 @@ class Copy(Picking):
         return super().draw(n, length, generator)
 
     def source(self, length: int) -> Tensor:
-        return torch.arange(length)
+        return torch.arange(length + self.end)
 
     def solve(self, prompt: list[int]) -> list[int]:
-        return list(prompt)
+        return [*self.without_sign(prompt), *[self.symbols] * self.end]
 
     def chance(self, length: int) -> Chance:
-        """One of the n! orders where symbols are unique, else see `arrangement_chance`."""
+        """One of the n! orders where symbols are unique, else see `arrangement_chance`.
+
+        Where the answer ends is known.
+        """
         if self.unique:
-            return Chance(1 / math.factorial(length), 1 / length)
+            return Chance(1 / math.factorial(length), (1 + self.end) / (length + self.end))
         return super().chance(length)
 
     def _check_symbols(self, length: int) -> None:

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from posenc.tasks.shared.picking import Picking, parted
+from posenc.tasks.shared.picking import NEXT, Picking, parted
 
 
 class ReverseThenCopy(Picking):
@@ -16,7 +16,7 @@ class ReverseThenCopy(Picking):
     2023 (arXiv:2305.19466), who train on up to 20 symbols and test on up to 40.
     """
 
-    separated = True
+    sign = NEXT
 
     def __init__(self, *, symbols: int = 100) -> None:
         super().__init__(symbols=symbols)
@@ -25,5 +25,5 @@ class ReverseThenCopy(Picking):
         return parted(torch.arange(length).flip(0), torch.arange(length))
 
     def solve(self, prompt: list[int]) -> list[int]:
-        copy = self.without_next(prompt)
-        return [*copy[::-1], self.next, *copy]
+        copy = self.without_sign(prompt)
+        return [*copy[::-1], self.symbols, *copy]

@@ -3,7 +3,7 @@
 from torch import Tensor
 
 from posenc.tasks.reverse import Reverse
-from posenc.tasks.shared.picking import parted
+from posenc.tasks.shared.picking import NEXT, parted
 
 
 class ReverseTwice(Reverse):
@@ -16,7 +16,7 @@ class ReverseTwice(Reverse):
     2023 (arXiv:2305.19466), who train on up to 20 symbols and test on up to 40.
     """
 
-    separated = True
+    sign = NEXT
 
     def __init__(self, *, symbols: int = 100) -> None:
         super().__init__(symbols=symbols)
@@ -26,5 +26,5 @@ class ReverseTwice(Reverse):
         return parted(backwards, backwards)
 
     def solve(self, prompt: list[int]) -> list[int]:
-        backwards = self.without_next(prompt)[::-1]
-        return [*backwards, self.next, *backwards]
+        backwards = self.without_sign(prompt)[::-1]
+        return [*backwards, self.symbols, *backwards]

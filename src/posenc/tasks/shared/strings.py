@@ -26,6 +26,13 @@ def check_whole(key: str, value: int, low: int, high: int | None = None) -> int:
     return value
 
 
+def check_flag(key: str, value: bool) -> bool:
+    """Returns `value`; raises ConfigError unless it is true or false."""
+    if type(value) is not bool:
+        raise ConfigError(f"{key}={value}: must be true or false")
+    return value
+
+
 def distinct(rows: int, count: int, below: int, generator: torch.Generator) -> Tensor:
     """(rows, count) int64: in every row different numbers from 0..below-1, in random order."""
     noise = torch.rand(rows, below, generator=generator, device=generator.device)
