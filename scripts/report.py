@@ -3,9 +3,13 @@
     python scripts/report.py                          # all of outputs/
     python scripts/report.py outputs/copy --baseline rope
     python scripts/report.py outputs/copy --out report.html --format html,md,png,svg,csv
+    python scripts/report.py --study copy             # the kept rows of a study, and its claims
+    python scripts/report.py outputs/studies/copy --study copy
 
 Prints a verdict and tables for every task, and writes them as one HTML page with charts that
 answer to the mouse and the keyboard, as Markdown, the curves as PNG and SVG, and every row as CSV.
+A study of experiments/ has claims, and its kept rows or those of FOLDER say which of them came out;
+of kept rows its figure is drawn anew, and so are the tables of its README.md.
 """
 
 import sys
@@ -28,8 +32,10 @@ with quiet_interrupts(), to_stay("altair"):  # the rest takes a moment
     from posenc.results.panels import panels
     from posenc.results.reading import read
     from posenc.results.report import BASELINE, document, markdown, summary
+    from posenc.results.studies import Study
 
-OUTPUTS = Path(__file__).resolve().parents[1] / "outputs"
+PROJECT = Path(__file__).resolve().parents[1]
+OUTPUTS, EXPERIMENTS = PROJECT / "outputs", PROJECT / "experiments"
 NAMES = {"html": "report", "md": "report", "png": "figure", "svg": "figure", "csv": "results"}
 """Format -> what its file is called in a folder."""
 
@@ -45,17 +51,22 @@ def main() -> None:
         help="a folder, or a file whose name all formats share; default: the first FOLDER",
     )  # fmt: skip
     parser.add_argument(
-        "--format", default=",".join(NAMES), metavar="LIST", help="default: %(default)s"
-    )
+        "--format", metavar="LIST",
+        help=f"default: {','.join(NAMES)}; of the kept rows of a study: png",
+    )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="NAME",
         help=f"what every encoding is compared with; default: {BASELINE} or, without it, the best",
     )  # fmt: skip
+    parser.add_argument("--study", metavar="NAME", help="whose claims these runs are to decide")
     arguments = parser.parse_args()
-    folders = arguments.folders or [OUTPUTS]
-    out = arguments.out or folders[0]
+    study = None if arguments.study is None else Study.named(arguments.study, EXPERIMENTS)
+    kept = study is not None and not arguments.folders
+    folders = arguments.folders or [OUTPUTS if study is None else study.rows]
+    out = arguments.out or (study.folder if study is not None and kept else folders[0])
+    formats = arguments.format or ("png" if kept else ",".join(NAMES))
     given = {place.resolve() for place in folders}
-    files = {each: path for each, path in _files(out, arguments.format).items()
+    files = {each: path for each, path in _files(out, formats).items()
              if path.resolve() not in given}  # fmt: skip
     if not files:
         raise ConfigError(f"--out {out}: would be written over what is read; name another place")
@@ -64,7 +75,7 @@ def main() -> None:
         print(f"left out: {path}: {reason}", file=sys.stderr)
     if found.rows.is_empty():
         raise ConfigError(f"no finished run below {', '.join(map(str, folders))}: train one")
-    told = document(found, arguments.baseline)
+    told = document(found, arguments.baseline, claims=() if study is None else study.claims)
     beside = next(iter(files.values())).parent
     drawn = cache(lambda: svg(length_curves(panels(found))))
     makers: dict[str, Callable[[], bytes]] = {
@@ -75,6 +86,8 @@ def main() -> None:
         "csv": lambda: found.rows.write_csv().encode(),
     }
     contents = {path: makers[format_]() for format_, path in files.items()}
+    if study is not None and kept and out == study.folder:
+        contents[study.page] = study.filled(told).encode()
     try:
         beside.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():

@@ -8,7 +8,10 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 
 
 class Grid(BasicSweeper):
-    """Every combination of the listed values, apart from those whose run is done already."""
+    """Every combination of the listed values, apart from those whose run is done already.
+
+    What the command line lists is combined with each of `sweeper.grids`, whose keys it overrides.
+    """
 
     def sweep(self, arguments: list[str]) -> Any:
         """Launches what is missing. Raises RunFailed where a job fails."""
@@ -18,7 +21,12 @@ class Grid(BasicSweeper):
         assert self.config is not None
         assert self.launcher is not None
         loader = self.hydra_context.config_loader
-        given = OverridesParser.create(loader).parse_overrides([*self._parse_config(), *arguments])
-        (jobs,) = self.split_arguments(given, None)
+        parser = OverridesParser.create(loader)
+        jobs: list[list[str]] = []
+        for grid in self.config.sweeper.grids:
+            own = [f"{key}={values}" for key, values in grid.items()]
+            given = parser.parse_overrides([*own, *self._parse_config(), *arguments])
+            (combined,) = self.split_arguments(given, None)
+            jobs += combined
         compose = partial(loader.load_sweep_config, self.config)
         return conduct(jobs, self.config, compose=compose, launch=self.launcher.launch)

@@ -82,6 +82,15 @@ def sign_flip(differences: Sequence[float]) -> float:
     return float(np.mean(np.abs(flipped) >= abs(total) - ROUNDING))
 
 
+def sign_flip_above(differences: Sequence[float]) -> float:
+    """The same, one-sided: under a centre of zero or less. The least is 1/2^n for n <= BLOCKS."""
+    values = _finite(differences)
+    if not len(values):
+        raise ValueError("a test takes one difference at least")
+    total = values.sum()
+    return float(np.mean(total - 2 * _subsets(values)[0] >= total - ROUNDING))
+
+
 def smallest_p(n: int) -> float:
     """The least that `sign_flip` can give for n seeds: all differences have one sign."""
     return 2.0 ** (1 - min(n, BLOCKS))

@@ -4,12 +4,14 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
 from posenc.errors import ConfigError
 from posenc.results import statistics
 from posenc.results.across import across
+from posenc.results.claims import CLAIMS, Claim, claims_section
 from posenc.results.comparable import remarks
 from posenc.results.comparing import (
     ALL,
@@ -67,11 +69,13 @@ READING = [
 ]
 
 
-def document(found: Found, baseline: str | None = None) -> Document:
+def document(
+    found: Found, baseline: str | None = None, claims: Sequence[Claim] = ()
+) -> Document:
     """What these runs come to, every encoding compared with `baseline`, or else with BASELINE.
 
-    Where a panel lacks it, its best contender takes its place. Raises ConfigError where no panel
-    has a baseline that was named.
+    Where a panel lacks it, its best contender takes its place. What was claimed beforehand stands
+    first. Raises ConfigError where no panel has a baseline that was named.
     """
     several = panels(found)
     labels = sorted({each.label for panel in several for each in panel.contenders})
@@ -83,10 +87,14 @@ def document(found: Found, baseline: str | None = None) -> Document:
         appendices.insert(0, Section("Left out", [], [skipped_table(found.skipped)]))
     return Document(
         summary=_summary(several, found),
-        sections=[*sections, *across(several)],
+        sections=[*_claimed(claims, several), *sections, *across(several)],
         appendices=appendices,
         reading=READING,
     )
+
+
+def _claimed(claims: Sequence[Claim], several: Sequence[Panel]) -> list[Section]:
+    return [claims_section(claims, several)] if claims else []
 
 
 def _section(panel: Panel, found: Found, baseline: str) -> Section:
@@ -160,14 +168,25 @@ def markdown(document: Document, *, beside: Path) -> str:
     return "\n\n".join([text, "## How to read this", *document.reading]) + "\n"
 
 
-def _text(parts: list[str], sections: Sequence[Section], beside: Path) -> str:
+def excerpt(document: Document) -> str:
+    """What came of the claims, and how far every encoding holds, in Markdown below a heading."""
+    claims = [section for section in document.sections if section.title == CLAIMS]
+    held = [
+        replace(section, verdict=[], tables=section.tables[:1])
+        for section in document.sections
+        if section.panel
+    ]
+    return _text([], [*claims, *held], Path(), level=3)
+
+
+def _text(parts: list[str], sections: Sequence[Section], beside: Path, level: int = 2) -> str:
     for section in sections:
-        parts.append(f"## {section.title}")
+        parts.append(f"{'#' * level} {section.title}")
         if section.verdict:
             parts.append("\n".join(f"- {sentence}" for sentence in section.verdict))
         for table in section.tables:
             if table.title != section.title:
-                parts.append(f"### {table.title}")
+                parts.append(f"{'#' * level}# {table.title}")
             parts.append(_table(table, beside))
             if table.notes:
                 parts.append("  \n".join(map(_plain, table.notes)))

@@ -1,0 +1,182 @@
+"""What a study expected of its runs, written down beforehand, and what the runs say to it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Literal, NamedTuple, get_args
+
+from omegaconf import OmegaConf
+
+from posenc.errors import ConfigError
+from posenc.results import inference
+from posenc.results.comparing import ALL, ENOUGH, GATED, LEVEL, View
+from posenc.results.document import Cell, Section, Table
+from posenc.results.labels import MISSING, signed
+from posenc.results.panels import Panel, Run
+from posenc.results.statements import Scope, Statement, Unmeasured
+
+CLAIMS = "Claims"
+RUNS = {"fitted": GATED, "all": ALL}
+"""Whose runs a claim is about: those that learned the trained lengths, or all of them."""
+KEYS = ("says", "holds", "task", "model", "runs")
+
+Verdict = Literal["reproduced", "not reproduced", "undecided"]
+
+READING = (
+    "Claims were written down before the runs. By how much one is true is measured seed by seed; "
+    "p is that of the one-sided exact sign-flip test, at best 1/32 for five seeds. Reproduced: p "
+    f"is at most {LEVEL}; where a claim is about each of several lengths, at each of them, of which "
+    "the table shows the one where it is least true. Not reproduced: so is p of the contrary. "
+    f"Undecided: neither, or fewer than {ENOUGH} seeds at which all that are compared are fitted (a "
+    "few claims are about every run, fitted or not). Each claim is tested by itself."
+)
+
+
+class Claim(NamedTuple):
+    """A statement about one panel, in words and as the rows decide it."""
+
+    says: str
+    statement: Statement
+    task: str | None
+    """Its panel, where a study has several."""
+    model: str | None
+    view: View
+
+
+class Judged(NamedTuple):
+    """A claim and what came of it."""
+
+    claim: Claim
+    panel: Panel | None
+    margins: list[float]
+    """By how much it is true, seed by seed, where it is least true."""
+    p: float | None
+    verdict: Verdict
+    reason: str
+    """Why it is undecided."""
+
+
+def read_claims(path: Path) -> list[Claim]:
+    """Of an expected.yaml, in its order; lists of tasks and statements are claims of their own.
+
+    Raises ConfigError, naming file and claim, for anything that is no claim.
+    """
+    try:
+        entries = OmegaConf.to_container(OmegaConf.load(path))
+    except Exception as error:  # of the file system, or one of many that YAML has
+        raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from None
+    if not isinstance(entries, list):
+        raise ConfigError(f"{path}: has to be a list of claims, each with says and holds")
+    claims = []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            claims += _read(entry)
+        except ValueError as error:
+            raise ConfigError(f"{path}: claim {number}: {error}") from None
+    return claims
+
+
+def _read(entry: Any) -> list[Claim]:
+    if not isinstance(entry, dict) or not {"says", "holds"} <= entry.keys() <= set(KEYS):
+        raise ValueError(f"takes says and holds, and may have {', '.join(KEYS[2:])}")
+    runs = entry.get("runs", "fitted")
+    if runs not in RUNS:
+        raise ValueError(f"runs={runs}: choose one of {', '.join(RUNS)}")
+    claims = []
+    for task in _several(entry.get("task")):
+        for text in _several(entry["holds"]):
+            try:
+                statement = Statement(text)
+            except ValueError as error:
+                raise ValueError(f"holds={text}: {error}") from None
+            claims.append(Claim(entry["says"], statement, task, entry.get("model"), RUNS[runs]))
+    return claims
+
+
+def _several(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
+    """What the runs of its panel say to a claim."""
+    own = [panel for panel in panels if _concerns(claim, panel)]
+    if len(own) != 1:
+        which = " and ".join(filter(None, (claim.task, claim.model))) or "this study"
+        told = f"{len(own)} tables are of {which}" if own else f"no run of {which}"
+        return Judged(claim, None, [], None, "undecided", told)
+    (panel,) = own
+    try:
+        by_seed = _runs(claim, panel)
+        scopes = [
+            [Scope(panel, runs, length) for runs in by_seed]
+            for length in claim.statement.lengths(panel)
+        ]
+        margins = [[claim.statement.margin(scope) for scope in each] for each in scopes]
+    except Unmeasured as reason:
+        return Judged(claim, panel, [], None, "undecided", str(reason))
+    least = min(margins, key=fmean)
+    p = max(map(inference.sign_flip_above, margins))
+    contrary = inference.sign_flip_above([-margin for margin in least])
+    if len(least) < ENOUGH:
+        told = f"{len(least)} seeds count, {ENOUGH} needed"
+        return Judged(claim, panel, least, p, "undecided", told)
+    if p <= LEVEL:
+        return Judged(claim, panel, least, p, "reproduced", "")
+    if contrary <= LEVEL:
+        return Judged(claim, panel, least, p, "not reproduced", "")
+    return Judged(claim, panel, least, p, "undecided", "seeds disagree")
+
+
+def _concerns(claim: Claim, panel: Panel) -> bool:
+    return claim.task in (None, panel.task) and claim.model in (None, panel.model)
+
+
+def _runs(claim: Claim, panel: Panel) -> list[dict[str, Run]]:
+    """The runs of all contenders that a claim names, for every seed at which all of them count."""
+    counted: dict[str, dict[int, Run]] = {}
+    for label in claim.statement.labels:
+        contender = panel.named(label)
+        if contender is None:
+            raise Unmeasured(f"no run of {label}")
+        counted[label] = {run.seed: run for run in claim.view.counted(contender)}
+        if not counted[label]:
+            raise Unmeasured(f"{label} is not fitted at any seed")
+    shared = set.intersection(*(set(runs) for runs in counted.values()))
+    if not shared:
+        raise Unmeasured("no seed at which all are fitted")
+    return [{label: runs[seed] for label, runs in counted.items()} for seed in sorted(shared)]
+
+
+def claims_section(claims: Sequence[Claim], panels: Sequence[Panel]) -> Section:
+    """All claims of a study, with what came of each."""
+    found = [judge(claim, panels) for claim in claims]
+    counts = {
+        verdict: sum(each.verdict == verdict for each in found) for verdict in get_args(Verdict)
+    }
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
+    table = Table(
+        title=CLAIMS,
+        head=["claim", "as rows decide it", "where", "seeds", "true by", "p", "verdict"],
+        rows=[_row(each) for each in found],
+        words=(0, 1, 2, 4, 6),
+        notes=[READING],
+    )
+    return Section(CLAIMS, [f"Of {len(found)} claims {told}."], [table])
+
+
+def _row(judged: Judged) -> list[Cell]:
+    margins = judged.margins
+    by = Cell(MISSING)
+    if margins:
+        mean, least, most = map(signed, (fmean(margins), min(margins), max(margins)))
+        by = Cell(f"{mean} ({least} to {most})", fmean(margins))
+    verdict = f"{judged.verdict}: {judged.reason}" if judged.reason else judged.verdict
+    return [
+        Cell(judged.claim.says),
+        Cell(judged.claim.statement.text),
+        Cell(judged.panel.title if judged.panel else MISSING),
+        Cell(str(len(margins)), len(margins)),
+        by,
+        Cell(MISSING if judged.p is None else f"{judged.p:.3f}", judged.p),
+        Cell(verdict),
+    ]

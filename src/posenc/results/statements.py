@@ -1,0 +1,169 @@
+"""Statements about runs, such as `exact(t5, 24) > exact(rope, 24) + 0.1`, read and measured.
+
+A statement compares two sums of numbers and of these, where E is the label of an encoding, in
+quotes if it has spaces:
+
+    exact(E, 24)  token(E, 24)  loss(E, 24)   at one tested length
+    exact(E, 21, 40)                          averaged over all lengths from 21 to 40
+    in_range(E)  score(E)  token_score(E)     averaged over the trained lengths, or all beyond them
+    holds_to(E)                               the longest length up to which exact match is >= 0.9
+    chance(24)  abs(x)
+
+In place of a length stands `each`, `each_trained` or `each_beyond` where the statement has to be
+true at every such length that was tested.
+"""
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from posenc.results import statistics
+from posenc.results.panels import Panel, Run
+
+CURVES = {"exact": "exact", "token": "token_accuracy", "loss": "loss"}
+SUMS = {"in_range": "trained_mean", "score": "score", "token_score": "token_score"}
+HELD = "holds_to"
+EACH: dict[str, Callable[[bool], bool]] = {
+    "each": lambda trained: True,
+    "each_trained": lambda trained: trained,
+    "each_beyond": lambda trained: not trained,
+}
+"""Which of all tested lengths such a name stands for."""
+SIGNS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+}
+KNOWN = ", ".join([*CURVES, *SUMS, HELD, "chance", "abs"])
+
+
+class Unmeasured(LookupError):
+    """The runs do not tell what a statement asks for; the message says what is missing."""
+
+
+class Scope(NamedTuple):
+    """What a statement is measured on: the runs of one seed by label, and a length for EACH."""
+
+    panel: Panel
+    runs: Mapping[str, Run]
+    length: int
+
+
+Value = Callable[[Scope], float]
+
+
+class Statement:
+    """A comparison that was read. Raises ValueError, saying what is wrong, for any other text."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.labels: dict[str, None] = {}
+        """Of the contenders that it names, in their order."""
+        self._each: dict[str, None] = {}
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except SyntaxError:
+            raise ValueError("is no comparison such as exact(rope, 40) > 0.9") from None
+        match tree:
+            case ast.Compare(left=larger, ops=[ast.Gt()], comparators=[smaller]):
+                pass
+            case ast.Compare(left=smaller, ops=[ast.Lt()], comparators=[larger]):
+                pass
+            case _:
+                raise ValueError("is no single comparison with < or >")
+        self._larger, self._smaller = self._read(larger), self._read(smaller)
+        if not self.labels:
+            raise ValueError("names no encoding")
+        if len(self._each) > 1:
+            raise ValueError(f"has both {' and '.join(self._each)}")
+
+    def lengths(self, panel: Panel) -> list[int]:
+        """Those at which it has to be true; any one where it names its own."""
+        if not self._each:
+            return panel.lengths[:1]
+        (each,) = self._each
+        tested = zip(panel.lengths, panel.in_range, strict=True)
+        found = [length for length, trained in tested if EACH[each](trained)]
+        if not found:
+            raise Unmeasured(f"{each}: no such length was tested")
+        return found
+
+    def margin(self, scope: Scope) -> float:
+        """By how much it is true; negative where it is not. Raises Unmeasured."""
+        return self._larger(scope) - self._smaller(scope)
+
+    def _read(self, node: ast.expr) -> Value:
+        match node:
+            case ast.Constant(value=int() | float() as number):
+                return lambda scope: number
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                positive = self._read(operand)
+                return lambda scope: -positive(scope)
+            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in SIGNS:
+                combine, a, b = SIGNS[type(sign)], self._read(left), self._read(right)
+                return lambda scope: combine(a(scope), b(scope))
+            case ast.Call(func=ast.Name(id="abs"), args=[inner]):
+                signed = self._read(inner)
+                return lambda scope: abs(signed(scope))
+            case ast.Call(func=ast.Name(id="chance"), args=[where]):
+                place = self._place(where)
+                return lambda scope: _at(scope.panel, scope.panel.chance, place(scope))
+            case ast.Call(func=ast.Name(id=name), args=[who, *where]) if name in CURVES:
+                return self._on_curve(CURVES[name], self._label(who), where)
+            case ast.Call(func=ast.Name(id=name), args=[who]) if name in SUMS:
+                return self._summed(SUMS[name], self._label(who))
+            case ast.Call(func=ast.Name(id=name), args=[who]) if name == HELD:
+                label = self._label(who)
+                return lambda scope: scope.runs[label].holds_to or 0
+        raise ValueError(f"{ast.unparse(node)} is neither a number nor a right use of {KNOWN}")
+
+    def _on_curve(self, curve: str, label: str, where: list[ast.expr]) -> Value:
+        match where:
+            case [length]:
+                place = self._place(length)
+                return lambda s: _at(s.panel, s.runs[label].curves[curve], place(s))
+            case [ast.Constant(value=int() as low), ast.Constant(value=int() as high)]:
+                return lambda s: _mean(s.panel, s.runs[label].curves[curve], low, high)
+        raise ValueError(f"{label}: takes one length, or two numbers between which to average")
+
+    def _summed(self, number: str, label: str) -> Value:
+        def value(scope: Scope) -> float:
+            found: float | None = getattr(scope.runs[label], number)
+            if found is None:
+                raise Unmeasured(f"{number}: no such length was tested")
+            return found
+
+        return value
+
+    def _label(self, node: ast.expr) -> str:
+        match node:
+            case ast.Name(id=label) | ast.Constant(value=str() as label):
+                self.labels[label] = None
+                return label
+        raise ValueError(f"{ast.unparse(node)} is no label of an encoding")
+
+    def _place(self, node: ast.expr) -> Callable[[Scope], int]:
+        match node:
+            case ast.Constant(value=int() as length):
+                return lambda scope: length
+            case ast.Name(id=name) if name in EACH:
+                self._each[name] = None
+                return lambda scope: scope.length
+        raise ValueError(f"{ast.unparse(node)} is neither a length nor one of {', '.join(EACH)}")
+
+
+def _at(panel: Panel, curve: list[float], length: int) -> float:
+    if length not in panel.lengths:
+        raise Unmeasured(f"length {length} was not tested")
+    return curve[panel.lengths.index(length)]
+
+
+def _mean(panel: Panel, curve: list[float], low: int, high: int) -> float:
+    """Over all lengths from low to high, linear between those that were tested."""
+    _at(panel, curve, high)
+    end = panel.lengths.index(high) + 1
+    mean = statistics.score(panel.lengths[:end], curve[:end], low - 1)
+    if mean is None:
+        raise Unmeasured(f"no length from {low} to {high}")
+    return mean
