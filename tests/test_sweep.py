@@ -196,6 +196,30 @@ def test_experiment_is_a_sweep_that_the_command_line_can_narrow(tmp_path: Path):
     assert names == {("encoder-none-index", "seed5"), ("encoder-rope-index", "seed5")}
 
 
+def test_grids_are_combined_with_what_the_command_line_lists(tmp_path: Path):
+    grids = "sweeper.grids=[{encoding:'none,rope'},{encoding:alibi,model:decoder}]"
+    command = ("-m", *TINY, f"outputs={tmp_path}", grids)
+    ended = run(*command, "seed=0,1")
+    assert ended.code == 0
+    assert "6 runs: 6 finished" in ended.err
+    names = ("encoder-none-index", "encoder-rope-index", "decoder-alibi-index")
+    wanted = {(name, f"seed{seed}") for name in names for seed in (0, 1)}
+    assert {(folder.parent.name, folder.name[:5]) for folder in runs(tmp_path)} == wanted
+
+    narrowed = run(*command, "encoding=rope", "seed=0")
+    assert "2 runs: 1 done already, 1 to do" in narrowed.err
+    assert any(folder.parent.name == "decoder-rope-index" for folder in runs(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("given", "told"), {"3": "3", "[rope]": "['rope']", "null": "None", "[]": "[]"}.items()
+)
+def test_grids_that_are_none_are_refused(given: str, told: str, tmp_path: Path):
+    ended = run("-m", *TINY, f"outputs={tmp_path}", f"sweeper.grids={given}", "seed=0,1")
+    assert ended.code == 2
+    assert ended.err.startswith(f"error: sweeper.grids={told}: must be a list of mappings")
+
+
 ENDLESS = (*TINY, "trainer.max_steps=1000000", "checkpoint.every=5")
 
 

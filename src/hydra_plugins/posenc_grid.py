@@ -15,12 +15,14 @@ class Grid(BasicSweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """Launches what is missing. Raises RunFailed where a job fails."""
-        from posenc.sweep import conduct  # while Hydra looks for plugins it need not be loaded
+        from posenc.launching import check_grids  # while Hydra looks for plugins it need not be
+        from posenc.sweep import conduct  # loaded, nor this
 
         assert self.hydra_context is not None
         assert self.config is not None
         assert self.launcher is not None
         loader = self.hydra_context.config_loader
+        check_grids(self.config.sweeper.grids)
         parser = OverridesParser.create(loader)
         jobs: list[list[str]] = []
         for grid in self.config.sweeper.grids:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 
 from posenc.errors import ConfigError, check_choice
 from posenc.results.outcome import LESS_IS_BETTER, OBJECTIVES, Result
@@ -19,6 +19,17 @@ def cores(jobs: int) -> int:
     """Of the CPU cores that this process may use, the share of one of several jobs at a time."""
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return max(1, (usable or 1) // max(1, jobs))
+
+
+def check_grids(grids: Any) -> None:
+    """Raises ConfigError unless these are the grids of a sweep, one at least."""
+    whole = isinstance(grids, ListConfig) and grids
+    if not whole or not all(isinstance(grid, DictConfig) for grid in grids):
+        told = OmegaConf.to_container(grids) if isinstance(grids, ListConfig) else grids
+        raise ConfigError(
+            f"sweeper.grids={told}: must be a list of mappings, such as "
+            "[{encoding:'none,rope'},{positions:random}]"
+        )
 
 
 def directions(

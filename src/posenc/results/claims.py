@@ -25,10 +25,10 @@ Verdict = Literal["reproduced", "not reproduced", "undecided"]
 READING = (
     "Claims were written down before the runs. By how much one is true is measured seed by seed; "
     "p is that of the one-sided exact sign-flip test, at best 1/32 for five seeds. Reproduced: p "
-    f"is at most {LEVEL}; where a claim is about each of several lengths, at each of them, of which "
-    "the table shows the one where it is least true. Not reproduced: so is p of the contrary. "
-    f"Undecided: neither, or fewer than {ENOUGH} seeds at which all that are compared are fitted (a "
-    "few claims are about every run, fitted or not). Each claim is tested by itself."
+    f"is at most {LEVEL}; where a claim is about each of several lengths, at each of them, and the "
+    "table shows the one where it is least true. Not reproduced: so is p of the contrary. "
+    f"Undecided: neither, or fewer than {ENOUGH} seeds at which all that are compared are fitted "
+    "(some claims are about every run, fitted or not). Each claim is tested by itself."
 )
 
 
@@ -86,7 +86,7 @@ def _read(entry: Any) -> list[Claim]:
     for task in _several(entry.get("task")):
         for text in _several(entry["holds"]):
             try:
-                statement = Statement(text)
+                statement = Statement(str(text))
             except ValueError as error:
                 raise ValueError(f"holds={text}: {error}") from None
             claims.append(Claim(entry["says"], statement, task, entry.get("model"), RUNS[runs]))
@@ -156,9 +156,9 @@ def claims_section(claims: Sequence[Claim], panels: Sequence[Panel]) -> Section:
     told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     table = Table(
         title=CLAIMS,
-        head=["claim", "as rows decide it", "where", "seeds", "true by", "p", "verdict"],
+        head=["verdict", "claim", "as rows decide it", "where", "seeds", "true by", "p"],
         rows=[_row(each) for each in found],
-        words=(0, 1, 2, 4, 6),
+        words=(0, 1, 2, 3, 5),
         notes=[READING],
     )
     return Section(CLAIMS, [f"Of {len(found)} claims {told}."], [table])
@@ -172,11 +172,11 @@ def _row(judged: Judged) -> list[Cell]:
         by = Cell(f"{mean} ({least} to {most})", fmean(margins))
     verdict = f"{judged.verdict}: {judged.reason}" if judged.reason else judged.verdict
     return [
+        Cell(verdict),
         Cell(judged.claim.says),
         Cell(judged.claim.statement.text),
         Cell(judged.panel.title if judged.panel else MISSING),
         Cell(str(len(margins)), len(margins)),
         by,
         Cell(MISSING if judged.p is None else f"{judged.p:.3f}", judged.p),
-        Cell(verdict),
     ]

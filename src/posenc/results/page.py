@@ -25,6 +25,8 @@ DIGITS = 4
 """Of numbers behind charts."""
 LONG = 40
 """Rows from which a table of an appendix has to be opened."""
+WIDE = 40
+"""Letters from which a cell has several lines."""
 
 
 def page(document: Document, *, beside: Path) -> str:
@@ -42,6 +44,7 @@ def page(document: Document, *, beside: Path) -> str:
         metrics={name: NAMES[name] for name in NAMES if _tells(name, panels)},
         address=address,
         long=LONG,
+        wide=WIDE,
         style=_part("page.css"),
         charts=_json({
             "specs": {name: _spec(name, labels) for name in NAMES},

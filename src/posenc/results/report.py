@@ -69,9 +69,7 @@ READING = [
 ]
 
 
-def document(
-    found: Found, baseline: str | None = None, claims: Sequence[Claim] = ()
-) -> Document:
+def document(found: Found, baseline: str | None = None, claims: Sequence[Claim] = ()) -> Document:
     """What these runs come to, every encoding compared with `baseline`, or else with BASELINE.
 
     Where a panel lacks it, its best contender takes its place. What was claimed beforehand stands

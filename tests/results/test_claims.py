@@ -1,0 +1,148 @@
+"""Claims: how they are read, and what the rows decide."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from posenc.errors import ConfigError
+from posenc.results.claims import Claim, Judged, claims_section, judge, read_claims
+from posenc.results.comparing import GATED
+from posenc.results.panels import Panel
+from posenc.results.statements import Statement
+
+Study = Callable[..., Panel]
+
+
+def claim(text: str, **fields: Any) -> Claim:
+    return Claim(**{"says": "", "statement": Statement(text), "task": None, "model": None,
+                    "view": GATED} | fields)  # fmt: skip
+
+
+def judged(text: str, panels: Sequence[Panel], **fields: Any) -> Judged:
+    return judge(claim(text, **fields), panels)
+
+
+@pytest.mark.parametrize(
+    ("scores", "verdict", "p"),
+    [
+        ([0.9, 0.8, 0.7, 0.9, 0.6], "reproduced", 1 / 32),
+        ([0.4, 0.3, 0.2, 0.1, 0.0], "not reproduced", 1.0),
+        ([0.9, 0.8, 0.7, 0.9, 0.45], "undecided", 2 / 32),
+        ([0.9, 0.8, 0.7, 0.9], "undecided", 1 / 16),
+        ([0.5, 0.5, 0.5, 0.5, 0.5], "undecided", 1.0),
+        ([0.9, 0.8, 0.7, 0.9, 0.6, 0.7, 0.495], "reproduced", 2 / 128),
+    ],
+)
+def test_a_verdict_by_hand(study: Study, scores: list[float], verdict: str, p: float) -> None:
+    told = judged("score(rope) > 0.5", [study({"rope": scores})])
+    assert told.verdict == verdict
+    assert told.p == pytest.approx(p)
+    assert told.margins == pytest.approx([score - 0.5 for score in scores])
+
+
+def test_seeds_are_paired(study: Study) -> None:
+    panel = study({"rope": [0.2, 0.4, 0.6, 0.8, 1.0], "t5": [0.1, 0.3, 0.5, 0.7, 0.9]})
+    told = judged("score(rope) > score(t5)", [panel])
+    assert told.verdict == "reproduced"
+    assert told.margins == pytest.approx([0.1] * 5)
+
+
+def test_a_seed_that_is_not_fitted_decides_nothing(study: Study) -> None:
+    scores = {"rope": [0.9] * 6, "t5": [0.1] * 6}
+    enough = study(scores, {"t5": [2]})
+    assert judged("score(rope) > score(t5)", [enough]).verdict == "reproduced"
+    assert len(judged("score(rope) > score(t5)", [enough]).margins) == 5
+    few = judged("score(rope) > score(t5)", [study(scores, {"t5": [2], "rope": [0]})])
+    assert (few.verdict, few.reason) == ("undecided", "4 seeds count, 5 needed")
+    none = judged("score(rope) > score(t5)", [study(scores, {"t5": range(6)})])
+    assert (none.verdict, none.reason) == ("undecided", "t5 is not fitted at any seed")
+
+
+def test_every_length_has_to_agree(study: Study) -> None:
+    panel = study({"rope": [0.9, 0.8, 0.7, 0.9, 0.6]})  # and 1.0 at the trained length
+    assert judged("exact(rope, each) > 0.5", [panel]).verdict == "reproduced"
+    told = judged("exact(rope, each) > 0.95", [panel])
+    assert told.verdict == "not reproduced"
+    assert told.margins == pytest.approx([-0.05, -0.15, -0.25, -0.05, -0.35])
+    assert judged("exact(rope, each) > 0.85", [panel]).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("text", "fields", "reason"),
+    [
+        ("score(t5) > 0", {}, "no run of t5"),
+        ("score(rope) > 0", {"task": "copy"}, "no run of copy"),
+        ("score(rope) > 0", {"task": "task000", "model": "decoder"}, "no run of task000 and deco"),
+        ("exact(rope, 22) > 0", {}, "length 22 was not tested"),
+    ],
+)
+def test_what_is_missing_is_said(
+    study: Study, text: str, fields: dict[str, Any], reason: str
+) -> None:
+    told = judged(text, [study({"rope": [0.9] * 5})], **fields)
+    assert (told.verdict, told.margins, told.p) == ("undecided", [], None)
+    assert told.reason.startswith(reason)
+
+
+def test_a_task_of_several_has_to_be_named(studies: Callable[..., list[Panel]]) -> None:
+    several = studies([{"rope": [0.9] * 5}, {"rope": [0.1] * 5}])
+    assert judged("score(rope) > 0.5", several).reason == "2 tables are of this study"
+    verdicts = [judged("score(rope) > 0.5", several, task=f"task00{k}").verdict for k in range(2)]
+    assert verdicts == ["reproduced", "not reproduced"]
+
+
+def test_a_section_counts_and_shows_every_claim(study: Study) -> None:
+    panel = study({"rope": [0.9, 0.8, 0.7, 0.9, 0.6]})
+    texts = ["score(rope) > 0.5", "score(rope) > 0.95", "score(t5) > 0"]
+    section = claims_section([claim(text, says=f"about {text}") for text in texts], [panel])
+    assert section.verdict == ["Of 3 claims 1 reproduced, 1 not reproduced, 1 undecided."]
+    (table,) = section.tables
+    rows = [[cell.text for cell in row] for row in table.rows]
+    where = "task000, encoder"
+    assert rows == [
+        ["reproduced", f"about {texts[0]}", texts[0], where, "5", "+0.280 (+0.100 to +0.400)",
+         "0.031"],
+        ["not reproduced", f"about {texts[1]}", texts[1], where, "5",
+         "−0.170 (−0.350 to −0.050)", "1.000"],
+        ["undecided: no run of t5", f"about {texts[2]}", texts[2], where, "0", "–", "–"],
+    ]  # fmt: skip
+
+
+def test_lists_are_claims_of_their_own(tmp_path: Path) -> None:
+    path = tmp_path / "expected.yaml"
+    path.write_text(
+        "- says: Both.\n  holds: [score(rope) > 0, score(t5) > 0]\n  task: [copy, reverse]\n"
+        "- says: One.\n  holds: score(none) < 1\n  model: decoder\n  runs: all\n"
+    )
+    found = read_claims(path)
+    assert [(each.task, each.statement.text) for each in found] == [
+        ("copy", "score(rope) > 0"),
+        ("copy", "score(t5) > 0"),
+        ("reverse", "score(rope) > 0"),
+        ("reverse", "score(t5) > 0"),
+        (None, "score(none) < 1"),
+    ]
+    assert [each.model for each in found] == [None] * 4 + ["decoder"]
+    assert [each.view.name for each in found[-2:]] == ["fitted runs", "every run, fitted or not"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    {
+        "- says: x": "claim 1: takes says and holds, and may have task, model, runs",
+        "- {says: x, holds: score(a) > 0}\n- {says: x, hold: score(a) > 0}": "claim 2: takes",
+        "- {says: x, holds: score(a) > 0, runs: some}": "claim 1: runs=some: choose one of fitted",
+        "- {says: x, holds: score(a) >> 0}": r"claim 1: holds=score\(a\) >> 0: is no single",
+        "- {says: x, holds: 3}": "claim 1: holds=3",
+        "says: x": "has to be a list of claims",
+        "- [": "expected.yaml: ",
+        "": "has to be a list",
+    }.items(),
+)
+def test_a_file_that_is_wrong_is_named(text: str, wrong: str, tmp_path: Path) -> None:
+    path = tmp_path / "expected.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match=wrong):
+        read_claims(path)

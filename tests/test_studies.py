@@ -1,0 +1,114 @@
+"""Studies: each can be run, was run, and its page and figure say what its kept rows do."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import command_line
+import pytest
+from command_line import TINY, runs
+
+from posenc.choosing import PROJECT
+from posenc.results.claims import judge
+from posenc.results.comparing import ALL, ENOUGH
+from posenc.results.panels import panels
+from posenc.results.reading import read
+from posenc.results.report import document
+from posenc.results.studies import EXPECTED, Study
+
+EXPERIMENTS = PROJECT / "experiments"
+NAMES = sorted(path.parent.name for path in EXPERIMENTS.glob(f"*/{EXPECTED}"))
+
+
+def script(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "scripts/report.py", *arguments]
+    return subprocess.run(command, cwd=folder, text=True, capture_output=True)
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """The script and a study, in a folder of their own."""
+    shutil.copytree(PROJECT / "scripts", tmp_path / "scripts")
+    shutil.copytree(EXPERIMENTS / "who_bit_whom", tmp_path / "experiments" / "who_bit_whom")
+    return tmp_path
+
+
+def test_there_are_studies() -> None:
+    assert "who_bit_whom" in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_study_runs_as_a_grid(name: str, tmp_path: Path) -> None:
+    outputs = tmp_path / "outputs"
+    tiny = [each for each in TINY if not each.startswith(("length.", "trainer.max_steps"))]
+    quick = [*tiny, "trainer.max_steps=1", "eval.samples=2", "eval.probe_every=9", "seed=0"]
+    ended = command_line.run(f"experiment={name}", *quick, f"outputs={outputs}")
+    assert ended.code == 0, ended.err
+    several = panels(read([outputs]))
+    assert len(runs(outputs)) == sum(len(panel.contenders) for panel in several)
+    for claim in Study.named(name, EXPERIMENTS).claims:
+        told = judge(claim._replace(view=ALL), several)
+        assert len(told.margins) == 1, told.reason
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_claim_has_its_runs(name: str) -> None:
+    study = Study.named(name, EXPERIMENTS)
+    several = panels(read([study.rows]))
+    for claim in study.claims:
+        told = judge(claim._replace(view=ALL), several)
+        assert len(told.margins) >= ENOUGH, told.reason
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_page_says_what_the_rows_do_and_how_to_get_them(name: str) -> None:
+    study = Study.named(name, EXPERIMENTS)
+    page = study.page.read_text()
+    told = document(read([study.rows]), claims=study.claims)
+    assert study.filled(told) == page, f"run scripts/report.py --study {name}"
+    assert f"python train.py experiment={name}" in page
+    assert "](figure.png)" in page
+    assert (study.folder / "figure.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_kept_rows_renew_figure_and_page_and_nothing_else(copied: Path) -> None:
+    folder = copied / "experiments" / "who_bit_whom"
+    page, figure = folder / "README.md", folder / "figure.png"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    page.write_text(re.sub(r"(?s)(<!-- result -->\n).*(<!-- end -->)", r"\1\2", page.read_text()))
+    figure.unlink()
+    done = script(copied, "--study", "who_bit_whom")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == f"wrote {figure}, {page}\n"
+    assert "## Claims\n\n- Of 4 claims 4 reproduced." in done.stdout
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} | {"figure.png": b""} == (
+        before | {"figure.png": b""}
+    )
+
+
+def test_a_page_without_a_place_for_its_tables_is_refused(copied: Path) -> None:
+    page = copied / "experiments" / "who_bit_whom" / "README.md"
+    page.write_text("# Who bit whom\n")
+    done = script(copied, "--study", "who_bit_whom")
+    assert done.returncode == 2
+    assert done.stderr == f"error: {page}: has no lines <!-- result --> and <!-- end -->\n"
+
+
+def test_own_runs_are_judged_and_leave_the_kept_ones_alone(copied: Path) -> None:
+    folder = copied / "experiments" / "who_bit_whom"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    rows = shutil.copy(folder / "results.csv", copied / "mine.csv")
+    done = script(copied, rows, "--study", "who_bit_whom", "--out", str(copied / "mine.md"))
+    assert done.returncode == 0, done.stderr
+    assert "Of 4 claims 4 reproduced." in (copied / "mine.md").read_text()
+    assert "Of 4 claims 4 reproduced." in (copied / "mine.html").read_text()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_no_such_study_is_refused_with_the_choices(copied: Path) -> None:
+    done = script(copied, "--study", "copyy")
+    assert done.returncode == 2
+    assert done.stderr == "error: --study=copyy: choose one of who_bit_whom\n"
