@@ -188,7 +188,7 @@ def test_table_sums_up_the_seeds_of_a_setup(tmp_path: Path):
 
 
 def test_experiment_is_a_sweep_that_the_command_line_can_narrow(tmp_path: Path):
-    wanted = ("experiment=who_bit_whom", "encoding=none,rope", "seed=5")
+    wanted = ("experiment=raw_index", "task=who_bit_whom", "encoding=none,rope", "seed=5")
     ended = run(*TINY, f"outputs={tmp_path}", *wanted)
     assert ended.code == 0
     assert "2 runs: 2 finished" in ended.err
