@@ -22,7 +22,7 @@ KEYS = ("says", "holds", "task", "model", "runs")
 
 Verdict = Literal["reproduced", "not reproduced", "undecided"]
 
-READING = (
+CLAIMED = (
     "Claims were written down before the runs. By how much one is true is measured seed by seed; "
     "p is that of the one-sided exact sign-flip test, at best 1/32 for five seeds. Reproduced: p "
     f"is at most {LEVEL}; where a claim is about each of several lengths, at each of them, and the "
@@ -159,7 +159,6 @@ def claims_section(claims: Sequence[Claim], panels: Sequence[Panel]) -> Section:
         head=["verdict", "claim", "as rows decide it", "where", "seeds", "true by", "p"],
         rows=[_row(each) for each in found],
         words=(0, 1, 2, 3, 5),
-        notes=[READING],
     )
     return Section(CLAIMS, [f"Of {len(found)} claims {told}."], [table])
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from posenc.errors import ConfigError
 from posenc.results import statistics
 from posenc.results.across import across
-from posenc.results.claims import CLAIMS, Claim, claims_section
+from posenc.results.claims import CLAIMED, CLAIMS, Claim, claims_section
 from posenc.results.comparable import remarks
 from posenc.results.comparing import (
     ALL,
@@ -87,7 +87,7 @@ def document(found: Found, baseline: str | None = None, claims: Sequence[Claim] 
         summary=_summary(several, found),
         sections=[*_claimed(claims, several), *sections, *across(several)],
         appendices=appendices,
-        reading=READING,
+        reading=[*([CLAIMED] if claims else []), *READING],
     )
 
 
