@@ -13,7 +13,6 @@ settings the tables of its README.md between `<!-- NAME -->` and `<!-- end -->` 
 import argparse
 import csv
 import logging
-import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from importlib import import_module
@@ -26,6 +25,7 @@ from posenc.benchmarks.plan import Plan
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import Parser, forgiving_output
 from posenc.errors import ConfigError
+from posenc.marks import renewed
 from posenc.results.charts import png
 
 ROUNDS = {
@@ -97,15 +97,8 @@ def write(folder: Path, name: str, figures: Sequence[Figure], *, anew: bool) -> 
         table.writerows(rows)
     page = folder / "README.md"
     if anew and page.exists():
-        page.write_text(renewed(page.read_text(), name, rows))
+        page.write_text(renewed(page.read_text(), name, "\n".join(markdown(rows))))
     print(f"wrote {path}", flush=True)
-
-
-def renewed(page: str, name: str, rows: Sequence[Sequence[str]]) -> str:
-    """The page with the table between its marks, if it has any."""
-    table = "\n".join(markdown(rows))
-    marks = rf"(?s)(<!-- {name} -->\n).*?(<!-- end -->)"
-    return re.sub(marks, lambda found: f"{found[1]}{table}\n{found[2]}", page)
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -9,9 +9,11 @@ from posenc.catalogue import ENCODINGS, SPEED, TASKS, classes, fill
 from posenc.choosing import CONFIGS, PROJECT
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import forgiving_output
+from posenc.marks import renewed
 from posenc.pages import TaskFacts, encodings_page, tasks_page
 from posenc.portrait import facts, model_for
 from posenc.results.kept import batch_costs, first_results, training_steps
+from posenc.results.studies import index
 from posenc.schema import Config, load
 
 LENGTH = 20
@@ -52,7 +54,7 @@ def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
     texts = {ENCODINGS / "README.md": of_encodings(), TASKS / "README.md": of_tasks()}
     readme = PROJECT / "README.md"
-    texts[readme] = fill(readme.read_text())
+    texts[readme] = renewed(fill(readme.read_text()), "studies", index(PROJECT / "experiments"))
     for file, text in texts.items():
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)

@@ -21,6 +21,7 @@ ALLOWED = {
     "metrics": (),
     "memory": (),
     "importing": (),
+    "marks": (),
     "encodings": ("encodings", "shapes", "errors"),
     "positions": ("positions", "errors"),
     "problem_files": ("errors",),
@@ -49,7 +50,7 @@ ALLOWED = {
     "schema": ("choosing", "errors", "problem_files", "settings", "shapes"),
     "experiment": ("errors", "model", "positions.base", "tasks.base"),
     "checkpoint": ("errors", "results.disk"),
-    "results": ("results", "choosing", "errors", "schema"),
+    "results": ("results", "choosing", "errors", "marks", "schema"),
 }
 """What a module or package may import of this project; those that are not listed stand above."""
 DRAWS = ("rand", "randn", "randint", "randperm", "multinomial", "normal", "bernoulli")

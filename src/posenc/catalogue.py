@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posenc.choosing import PLUGINS, PROJECT, choices, defaults_of
+from posenc.marks import renewed
 from posenc.results.labels import MISSING
 
 SOURCE = Path(__file__).resolve().parent.parent
@@ -77,8 +78,7 @@ def stands_for(group: str, name: str) -> str:
 def fill(text: str) -> str:
     """Replaces what stands between `<!-- group -->` and `<!-- end -->` by the group's table."""
     for group in PLUGINS:
-        between = re.compile(rf"(<!-- {group} -->\n).*?(<!-- end -->)", re.DOTALL)
-        text = between.sub(rf"\g<1>{table(group)}\g<2>", text)
+        text = renewed(text, group, table(group))
     return text
 
 

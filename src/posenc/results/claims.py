@@ -5,7 +5,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, NamedTuple, get_args
 
-from omegaconf import OmegaConf
+import yaml
 
 from posenc.errors import ConfigError
 from posenc.results import inference
@@ -21,6 +21,7 @@ RUNS = {"fitted": GATED, "all": ALL}
 KEYS = ("says", "holds", "task", "model", "runs")
 
 Verdict = Literal["reproduced", "not reproduced", "undecided"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 CLAIMED = (
     "Claims were written down before the runs. By how much one is true is measured seed by seed; "
@@ -62,8 +63,8 @@ def read_claims(path: Path) -> list[Claim]:
     Raises ConfigError, naming file and claim, for anything that is no claim.
     """
     try:
-        entries = OmegaConf.to_container(OmegaConf.load(path))
-    except Exception as error:  # of the file system, or one of many that YAML has
+        entries = yaml.safe_load(path.read_text())
+    except (OSError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from None
     if not isinstance(entries, list):
         raise ConfigError(f"{path}: has to be a list of claims, each with says and holds")
@@ -150,17 +151,19 @@ def _runs(claim: Claim, panel: Panel) -> list[dict[str, Run]]:
 def claims_section(claims: Sequence[Claim], panels: Sequence[Panel]) -> Section:
     """All claims of a study, with what came of each."""
     found = [judge(claim, panels) for claim in claims]
-    counts = {
-        verdict: sum(each.verdict == verdict for each in found) for verdict in get_args(Verdict)
-    }
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
     table = Table(
         title=CLAIMS,
         head=["verdict", "claim", "as rows decide it", "where", "seeds", "true by", "p"],
         rows=[_row(each) for each in found],
         words=(0, 1, 2, 3, 5),
     )
-    return Section(CLAIMS, [f"Of {len(found)} claims {told}."], [table])
+    return Section(CLAIMS, [f"Of {len(found)} claims {counted(found)}."], [table])
+
+
+def counted(found: Sequence[Judged]) -> str:
+    """How many have which verdict, in words."""
+    counts = {verdict: sum(each.verdict == verdict for each in found) for verdict in VERDICTS}
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
 
 
 def _row(judged: Judged) -> list[Cell]:

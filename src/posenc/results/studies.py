@@ -5,14 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from posenc.errors import ConfigError, check_choice
-from posenc.results.claims import Claim, read_claims
+from posenc.marks import marked, renewed
+from posenc.results.claims import Claim, counted, judge, read_claims
 from posenc.results.document import Document
+from posenc.results.panels import panels
+from posenc.results.reading import read
 from posenc.results.report import excerpt
 
 EXPECTED = "expected.yaml"
 """Makes a folder of experiments one of a study."""
-RESULT = re.compile(r"(?s)(<!-- result -->\n).*?(<!-- end -->)")
-"""What a page says of the rows."""
+RESULT = "result"
+"""Marks what a page says of the rows."""
+QUESTION = re.compile(r"(?s)\*\*Question\.\*\* (.*?)\n\n")
+"""What a page asks."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,26 @@ class Study:
     def filled(self, document: Document) -> str:
         """The page with its tables made anew. Raises ConfigError where it has no place for them."""
         text = self.page.read_text()
-        if not RESULT.search(text):
-            raise ConfigError(f"{self.page}: has no lines <!-- result --> and <!-- end -->")
-        return RESULT.sub(lambda found: f"{found[1]}{excerpt(document)}\n\n{found[2]}", text)
+        if not marked(text, RESULT):
+            raise ConfigError(f"{self.page}: has no lines <!-- {RESULT} --> and <!-- end -->")
+        return renewed(text, RESULT, f"{excerpt(document)}\n")
+
+    @property
+    def question(self) -> str:
+        """The first of its page."""
+        (question,) = QUESTION.findall(self.page.read_text())
+        return " ".join(question.split())
+
+    def verdict(self) -> str:
+        """How many of its claims the kept rows reproduce, and what becomes of the others."""
+        return counted([judge(claim, panels(read([self.rows]))) for claim in self.claims])
+
+
+def index(experiments: Path) -> str:
+    """All studies as Markdown: what each asks, and what came of its claims."""
+    lines = ["| study | question | claims |", "|---|---|---|"]
+    for path in sorted(experiments.glob(f"*/{EXPECTED}")):
+        study = Study.named(path.parent.name, experiments)
+        link = f"[{study.folder.name}]({experiments.name}/{study.folder.name}/README.md)"
+        lines.append(f"| {link} | {study.question} | {study.verdict()} |")
+    return "\n".join(lines)

@@ -1,0 +1,14 @@
+"""Parts of a page that a script writes: between `<!-- NAME -->` and `<!-- end -->`."""
+
+import re
+
+
+def renewed(page: str, name: str, text: str) -> str:
+    """The page with `text` between its marks of that name, as it was where it has none."""
+    marks = rf"(?s)(<!-- {name} -->\n).*?(<!-- end -->)"
+    return re.sub(marks, lambda found: f"{found[1]}{text.rstrip()}\n{found[2]}", page)
+
+
+def marked(page: str, name: str) -> bool:
+    """Whether the page has marks of that name."""
+    return f"<!-- {name} -->\n" in page
