@@ -190,3 +190,12 @@ def test_a_long_table_is_no_obstacle(planted: Planted, drawn: Callable[..., list
     rows = [row for seed in range(60) for row in planted(curve, seed=seed)]
     assert len(rows) > 5000
     assert length_curves(drawn(rows)).to_dict()
+
+
+@pytest.mark.parametrize(("longest", "scale"), [(200, "linear"), (201, "log")])
+def test_far_lengths_are_logarithmic(
+    longest: int, scale: str, planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    chart = length_curves(drawn(planted({5: 1.0, 20: 1.0, longest: 0.6}))).to_dict()
+    along = [layer["encoding"]["x"] for layer in chart["concat"][0]["layer"]]
+    assert {x["scale"].get("type", "linear") for x in along if "scale" in x} == {scale}

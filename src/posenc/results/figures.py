@@ -30,6 +30,10 @@ CAPTION = "Line: mean over fitted seeds, dotted over seeds that are not fitted. 
 BANDS = "Band, where there are few encodings: 95 % interval for the mean over seeds."
 WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
 """What an axis says at a length."""
+FAR = 10
+"""Times the trained length from which on a picture has a logarithmic axis."""
+ROUND = "indexof([1, 2, 3, 5], datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) < 0"
+"""The test for what is not said of such an axis."""
 ALONE = "isolated == null || isolated == datum.label"
 
 
@@ -60,11 +64,11 @@ def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
 
     A line is the mean over fitted seeds, thin and dotted over those that are not fitted; a dot is
     one seed, a band the interval over seeds, where there are few enough to be told apart. The
-    trained range is shaded and chance is dashed.
+    trained range is shaded and chance is dashed. Lengths are logarithmic where they go FAR.
     """
     labels = ranking(panels)
     bands = any(len(panel.contenders) <= CLEAR for panel in panels)
-    drawn = layers("exact", labels)
+    drawn = {far: layers("exact", labels, far=far) for far in (False, True)}
     caption = alt.TitleParams(
         [CAPTION, BANDS] if bands else [CAPTION],
         orient="bottom",
@@ -74,7 +78,7 @@ def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
         color=GREY,
         offset=12,
     )
-    titled = [_titled(drawn, panel, k) for k, panel in enumerate(panels)]
+    titled = [_titled(drawn[_far(panel)], panel, k) for k, panel in enumerate(panels)]
     chart = alt.concat(*titled, columns=2, title=caption)
     chart = chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared")
     chart, order = styled(chart), widest_first(labels)
@@ -85,6 +89,10 @@ def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
         for name, rows in datasets(panel, order).items()
     }
     return chart
+
+
+def _far(panel: Panel) -> bool:
+    return panel.lengths[-1] > FAR * panel.train_max
 
 
 def _titled(drawn: Sequence[alt.Chart], panel: Panel, number: int) -> alt.LayerChart:
@@ -99,15 +107,18 @@ def _titled(drawn: Sequence[alt.Chart], panel: Panel, number: int) -> alt.LayerC
     return alt.LayerChart(layer=own, title=title, width=340, height=220)
 
 
-def layers(metric: str, labels: Sequence[str], *, answers: bool = False) -> list[alt.Chart]:
+def layers(
+    metric: str, labels: Sequence[str], *, answers: bool = False, far: bool = False
+) -> list[alt.Chart]:
     """What is drawn of one metric over data named as in `datasets`, in the looks of `labels`.
 
     With `answers` there is no legend, and it reacts: to a parameter `isolated`, null or the one
     label that stays bright, to a pointer, and to a click on a seed, which follows its `href`.
+    `far` makes lengths logarithmic.
     """
     lines, seeds, chance, trained = map(alt.NamedData, ("lines", "seeds", "chance", "trained"))
     ends = [f"{metric}_low", f"{metric}_high"]
-    x, y, start = _length("length"), _height(metric, metric), _length("from")
+    x, y, start = _length("length", far), _height(metric, metric), _length("from", far)
     colour, dash, width = _channels(labels, None if answers else _legend(labels))
     curves = alt.Chart(lines).transform_flatten(["length", metric, *ends])
     points = alt.Chart(seeds).transform_flatten(["length", metric])
@@ -153,9 +164,12 @@ def layers(metric: str, labels: Sequence[str], *, answers: bool = False) -> list
     return [*drawn, dots.encode(x=x, y=y, color=colour, size=_size(shown, 16))]
 
 
-def _length(column: str) -> alt.X:
+def _length(column: str, far: bool) -> alt.X:
     axis = alt.Axis(grid=False, labelFlush=False, tickCount=6, labelExpr=WHOLE)
     scale = alt.Scale(zero=False, nice=False, padding=7)
+    if far:
+        axis = alt.Axis(grid=False, labelFlush=False, labelExpr=f"{ROUND} ? '' : datum.value")
+        scale = alt.Scale(type="log", nice=False, padding=7)
     return alt.X(f"{column}:Q", title="length", scale=scale, axis=axis)
 
 
