@@ -61,16 +61,16 @@ def main() -> None:
     parser.add_argument("--study", metavar="NAME", help="whose claims these runs are to decide")
     arguments = parser.parse_args()
     study = None if arguments.study is None else Study.named(arguments.study, EXPERIMENTS)
-    kept = study is not None and not arguments.folders
-    folders = arguments.folders or [OUTPUTS if study is None else study.rows]
-    out = arguments.out or (study.folder if study is not None and kept else folders[0])
+    kept = None if arguments.folders else study
+    folders = arguments.folders or [kept.rows if kept else OUTPUTS]
+    out = arguments.out or (kept.folder if kept else folders[0])
     formats = arguments.format or ("png" if kept else ",".join(NAMES))
     given = {place.resolve() for place in folders}
     files = {each: path for each, path in _files(out, formats).items()
              if path.resolve() not in given}  # fmt: skip
     if not files:
         raise ConfigError(f"--out {out}: would be written over what is read; name another place")
-    found = read(folders)
+    found = kept.kept() if kept else read(folders)
     for path, reason in found.skipped:
         print(f"left out: {path}: {reason}", file=sys.stderr)
     if found.rows.is_empty():
@@ -86,8 +86,8 @@ def main() -> None:
         "csv": lambda: found.rows.write_csv().encode(),
     }
     contents = {path: makers[format_]() for format_, path in files.items()}
-    if study is not None and kept and out == study.folder:
-        contents[study.page] = study.filled(told).encode()
+    if kept and out == kept.folder:
+        contents[kept.page] = kept.filled(told).encode()
     try:
         beside.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():

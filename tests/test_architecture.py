@@ -130,6 +130,7 @@ BEFORE_TORCH = (
     "schema",
     "errors",
     "launching",
+    "tuning",
     "planning",
     "sweep",
     "jobs",
@@ -153,7 +154,17 @@ def test_the_configuration_stops_at_run():
     below = ("encodings", "positions", "tasks", "model", "training", "evaluation", "metrics")
     assert not [module for module in knowing if module.split(".")[1] in below]
     settled = ("choosing", "schema", "explaining", "run", "reopen")
-    above = (*settled, "cli", "launching", "planning", "sweep", "jobs", "telling", "benchmarks")
+    above = (
+        *settled,
+        "cli",
+        "launching",
+        "tuning",
+        "planning",
+        "sweep",
+        "jobs",
+        "telling",
+        "benchmarks",
+    )
     for module in MODULES:
         libraries = {name.partition(".")[0] for name in imports(module)}
         if libraries & {"hydra", "omegaconf"}:

@@ -16,10 +16,11 @@ from posenc.results.comparing import ALL, ENOUGH
 from posenc.results.panels import panels
 from posenc.results.reading import read
 from posenc.results.report import document
-from posenc.results.studies import EXPECTED, Study
+from posenc.results.studies import EXPECTED, Study, index
 
 EXPERIMENTS = PROJECT / "experiments"
 NAMES = sorted(path.parent.name for path in EXPERIMENTS.glob(f"*/{EXPECTED}"))
+KEPT = [name for name in NAMES if (EXPERIMENTS / name / "results.csv").exists()]
 
 
 def script(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -36,7 +37,7 @@ def copied(tmp_path: Path) -> Path:
 
 
 def test_there_are_studies() -> None:
-    assert "who_bit_whom" in NAMES
+    assert "who_bit_whom" in KEPT
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,20 +54,20 @@ def test_every_study_runs_as_a_grid(name: str, tmp_path: Path) -> None:
         assert len(told.margins) == 1, told.reason
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", KEPT)
 def test_every_claim_has_its_runs(name: str) -> None:
     study = Study.named(name, EXPERIMENTS)
-    several = panels(read([study.rows]))
+    several = panels(study.kept())
     for claim in study.claims:
         told = judge(claim._replace(view=ALL), several)
         assert len(told.margins) >= ENOUGH, told.reason
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", KEPT)
 def test_every_page_says_what_the_rows_do_and_how_to_get_them(name: str) -> None:
     study = Study.named(name, EXPERIMENTS)
     page = study.page.read_text()
-    told = document(read([study.rows]), claims=study.claims)
+    told = document(study.kept(), claims=study.claims)
     assert study.filled(told) == page, f"run scripts/report.py --study {name}"
     assert f"python train.py experiment={name}" in page
     assert "](figure.png)" in page
@@ -112,3 +113,24 @@ def test_no_such_study_is_refused_with_the_choices(copied: Path) -> None:
     done = script(copied, "--study", "copyy")
     assert done.returncode == 2
     assert done.stderr == "error: --study=copyy: choose one of who_bit_whom\n"
+
+
+def test_a_study_without_rows_says_how_to_get_them(copied: Path) -> None:
+    (copied / "experiments" / "who_bit_whom" / "results.csv").unlink()
+    done = script(copied, "--study", "who_bit_whom")
+    assert done.returncode == 2
+    assert "no rows are kept; run python train.py experiment=who_bit_whom" in done.stderr
+
+
+def test_all_studies_are_listed_with_what_came_of_them(copied: Path) -> None:
+    experiments = copied / "experiments"
+    shutil.copytree(experiments / "who_bit_whom", experiments / "another")
+    (experiments / "another" / "results.csv").unlink()
+    head, _, *rows = index(experiments).splitlines()
+    question = Study.named("who_bit_whom", EXPERIMENTS).question
+    assert head == "| study | question | claims |"
+    assert rows == [
+        f"| [another](experiments/another/README.md) | {question} | not run yet |",
+        f"| [who_bit_whom](experiments/who_bit_whom/README.md) | {question} | 4 reproduced |",
+    ]
+    assert question.startswith("Can attention tell who bites")

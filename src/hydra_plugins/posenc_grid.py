@@ -15,8 +15,9 @@ class Grid(BasicSweeper):
 
     def sweep(self, arguments: list[str]) -> Any:
         """Launches what is missing. Raises RunFailed where a job fails."""
-        from posenc.launching import check_grids  # while Hydra looks for plugins it need not be
-        from posenc.sweep import conduct  # loaded, nor this
+        # Here, since Hydra loads this file whenever it looks for plugins.
+        from posenc.launching import check_grids, check_listed
+        from posenc.sweep import conduct
 
         assert self.hydra_context is not None
         assert self.config is not None
@@ -28,6 +29,7 @@ class Grid(BasicSweeper):
         for grid in self.config.sweeper.grids:
             own = [f"{key}={values}" for key, values in grid.items()]
             given = parser.parse_overrides([*own, *self._parse_config(), *arguments])
+            check_listed(given)
             (combined,) = self.split_arguments(given, None)
             jobs += combined
         compose = partial(loader.load_sweep_config, self.config)

@@ -64,7 +64,7 @@ def main() -> None:
 
 
 @hydra.main(version_base="1.3", config_path=str(CONFIGS), config_name="train")
-def _hydra_main(raw: DictConfig) -> float | list[float]:
+def _hydra_main(raw: DictConfig) -> float | list[float] | None:
     own = HydraConfig.get()
     if own.mode == RunMode.RUN:
         # Here already, as Hydra would print a line of its own.
@@ -72,12 +72,19 @@ def _hydra_main(raw: DictConfig) -> float | list[float]:
             _refuse_several(raw)
             result = _job(raw, own)
     else:
-        result = run_job(own, lambda: _job(raw, own, quiet=True))
+        try:
+            result = run_job(own, lambda: _job(raw, own, quiet=True))
+        except Exception:
+            if "study" not in raw.sweeper:
+                raise
+            return None  # which is a failed trial; of an error Hydra would print more
     return launching.returned(result, raw.sweeper.get("objectives", ["score"]))
 
 
 def _refuse_several(raw: DictConfig) -> None:
     """What only a sweep has use for would otherwise be ignored."""
+    if OmegaConf.select(raw, "launcher.jobs") is not None:
+        launching.check_launcher(raw.launcher)
     for group, usual in zip(STARTING, ("serial", "grid"), strict=True):
         chosen = OmegaConf.select(raw, f"{group}.name")
         if chosen not in (None, usual):

@@ -5,9 +5,10 @@ import sys
 from dataclasses import is_dataclass
 from typing import Any, cast, get_type_hints
 
+from hydra.core.config_store import ConfigStore
 from hydra.errors import OverrideParseException
 
-from posenc.choosing import STARTING, choices
+from posenc.choosing import STARTING, choices, defaults_of
 from posenc.errors import one_of, suggestion
 from posenc.schema import expected
 from posenc.settings import Config
@@ -38,6 +39,9 @@ EXTRAS = {
 }  # fmt: skip
 """Launchers and sweepers of Hydra -> the extra that installs them."""
 
+OWN_NAMES = {"slurm": "submitit_slurm", "slurm_local": "submitit_local"}
+"""Launchers of configs/ -> those of Hydra, where these are called otherwise."""
+
 
 def explain(error: Exception) -> str:
     """The message of any error that a user can mend, in one line."""
@@ -57,13 +61,39 @@ def explain(error: Exception) -> str:
     if match := re.search(r"Could not find '([^']*)'", said):
         group, _, name = match[1].rpartition("/")
         if name in EXTRAS:
-            wanted = f"{group.removeprefix('hydra/')}={name.removeprefix('submitit_')}"
-            return f"{wanted}: pip install -c constraints.txt -e '.[{EXTRAS[name]}]' brings it"
+            return _lacking(group.removeprefix("hydra/"), name)
         available = re.findall(r"^\t(\w+)$", str(error), re.MULTILINE)
         return f"{group}={name}: {one_of(available, name)}"
     if said.startswith("Config group override must be") or isinstance(error, AssertionError):
         return _unusable(sys.argv[1:])
     return said
+
+
+def _lacking(group: str, name: str) -> str:
+    """What brings a launcher or sweeper, and the other one if the command names it and lacks it."""
+    given = dict(argument.split("=", 1) for argument in sys.argv[1:] if "=" in argument)
+    lacking = {group: name}
+    for other in STARTING:
+        wanted = OWN_NAMES.get(given.get(other, ""), given.get(other, ""))
+        stored = ConfigStore.instance().repo["hydra"][other]
+        if wanted in EXTRAS and f"{wanted}.yaml" not in stored:
+            lacking[other] = wanted
+    named = {hydras: own for own, hydras in OWN_NAMES.items()}
+    told = " ".join(f"{key}={named.get(each, each)}" for key, each in lacking.items())
+    extras = ",".join(dict.fromkeys(EXTRAS[each] for each in lacking.values()))
+    brings = "brings it" if len(lacking) == 1 else "brings both"
+    return f"{told}: pip install -c constraints.txt -e '.[{extras}]' {brings}"
+
+
+def _unknown_start(group: str, key: str) -> str:
+    """A key of launchers or sweepers may be one of another choice."""
+    known = {name: defaults_of(group, name)[group] for name in choices(group)}
+    part = key.removeprefix(f"{group}.")
+    having = [name for name, keys in known.items() if part in keys]
+    if having:
+        return f"{key}: needs {group}={' or '.join(having)}"
+    remedy = suggestion(part, dict.fromkeys(each for keys in known.values() for each in keys))
+    return f"{key}: no such key; {remedy}"
 
 
 def _unreadable(argument: str) -> str:
@@ -97,7 +127,7 @@ def _unknown(key: str) -> str:
         return f"{key}: no such key; see --cfg hydra"
     group = key.partition(".")[0]
     if group in STARTING:
-        return f"{key}: no such key; configs/{group}/ shows those of every choice"
+        return _unknown_start(group, key)
     part, known, schema = "", list[str](), cast(Any, Config)
     for part in key.split("."):
         known = list(get_type_hints(schema)) if is_dataclass(schema) else []

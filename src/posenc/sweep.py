@@ -19,14 +19,18 @@ from typing import Any, NoReturn
 from hydra.core.utils import JobStatus
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
-from posenc import launching
+from posenc import launching, tuning
 from posenc.errors import SIGNALS, ConfigError, Interrupted, RunFailed
 from posenc.explaining import explain
 from posenc.planning import Job, plan
 from posenc.results.labels import several
-from posenc.results.sweeps import ELSEWHERE, SweepFolder
+from posenc.results.sweeps import ELSEWHERE, LISTED, SweepFolder, because
 from posenc.telling import Teller
+
+MANY = 20
+"""Runs whose planning takes long enough to be told of."""
 
 _conducted: SweepFolder | None = None
 """The sweep that this process conducts."""
@@ -43,12 +47,19 @@ class Conductor(Callback):
         an end of the program, only what ends Python."""
         try:
             self._begin(config)
-        except (ConfigError, OSError) as error:
-            print(f"error: outputs: {explain(error)}; name a folder to write in", file=sys.stderr)
-            raise SystemExit(2) from None
+        except (ConfigError, OmegaConfBaseException) as error:
+            reason = explain(error)
+        except OSError as error:
+            reason = f"outputs={config.outputs}: {explain(error)}; name a folder to write in"
+        else:
+            return
+        print(f"error: {reason}", file=sys.stderr)
+        raise SystemExit(2)
 
     def _begin(self, config: DictConfig) -> None:
         global _conducted, _teller
+        launching.check_launcher(config.launcher)
+        trials = _trials_to_come(config)
         folder = SweepFolder(Path(config.hydra.sweep.dir))
         folder.begin(
             command=shlex.join(["python", *sys.argv]),
@@ -59,7 +70,7 @@ class Conductor(Callback):
             objectives=list(config.sweeper.get("objectives", [])),
             study=config.sweeper.get("study"),
             storage=config.sweeper.get("storage"),
-            trials=_announced(config),
+            trials=trials,
         )
         _conducted, _teller = folder, Teller(folder)
         _teller.start()
@@ -120,12 +131,9 @@ def conduct(
     assert _conducted is not None
     if not jobs:
         raise ConfigError("-m: no run comes of this; give every key at least one value")
-    print(several(len(jobs)), end="", file=sys.stderr, flush=True)
-    try:
-        rounds, others = plan(jobs, compose)
-    except Exception:
-        print(file=sys.stderr)  # what is wrong has a line of its own
-        raise
+    if len(jobs) > MANY:
+        print(f"{several(len(jobs))}: planning", file=sys.stderr, flush=True)
+    rounds, others = plan(jobs, compose)
     todo = [entry for each in rounds for entry in each]
     done = sum(entry["state"] == "done" for entry in others)
     resumed = sum(entry["resumes"] for entry in todo)
@@ -138,9 +146,11 @@ def conduct(
     parts += [f"{resumed} of them from a checkpoint"] * (resumed > 0)
     parts += [f"{twice} named twice"] * (twice > 0)
     watch = "; scripts/status.py --watch shows how far they are" if todo else ""
-    print(f": {', '.join(parts)}{watch}", file=sys.stderr)
+    print(f"{several(len(jobs))}: {', '.join(parts)}{watch}", file=sys.stderr)
     if errors and not todo and not done:
         raise ConfigError(errors[0]["reason"])
+    for entry in errors[:LISTED]:
+        print(f"  cannot work  {because(entry['label'], entry['reason'])}", file=sys.stderr)
     _conducted.plan_jobs([*todo, *others])
     results: list[Any] = []
     for each in rounds:
@@ -168,15 +178,21 @@ def _refuse_failures() -> None:
     """A sweeper may take a failed job for an answer; whoever reads the exit code may not."""
     if _conducted is None:
         return
-    planned, ended = _conducted.plan()["jobs"], _conducted.ended()
-    failed = sum(job["state"] == "error" for job in planned)
-    failed += sum(job["error"] is not None for job in ended)
+    plan, ended = _conducted.plan(), _conducted.ended()
+    impossible = sum(job["state"] == "error" for job in plan["jobs"])
+    failed = sum(job["error"] is not None for job in ended)
     elsewhere = sum(job["end"] == ELSEWHERE for job in ended)
+    total = max(len(plan["jobs"]), len(ended))
+    again = "proposes others" if plan["study"] else "tries them again"
+    told = []
     if elsewhere and elsewhere == failed:
-        raise RunFailed(f"{several(elsewhere)} going on elsewhere; the same command sums up later")
-    if failed:
-        total = max(len(planned), len(ended))
-        raise RunFailed(f"{failed} of {total} runs failed; the same command tries them again")
+        told.append(f"{several(elsewhere)} going on elsewhere; the same command sums up later")
+    elif failed:
+        told.append(f"{failed} of {total} runs failed; the same command {again}")
+    if impossible:
+        told.append(f"{impossible} of {total} runs cannot work; mend their settings, or leave out")
+    if told:
+        raise RunFailed("; ".join(told))
 
 
 def conducting() -> bool:
@@ -184,15 +200,13 @@ def conducting() -> bool:
     return _conducted is not None
 
 
-def _announced(config: DictConfig) -> int:
-    """The number of trials to come, where a study proposes them; says how far that is."""
-    study = config.sweeper.get("study")
-    if study is None:
+def _trials_to_come(config: DictConfig) -> int:
+    """How many, where a study proposes them; says how far that is."""
+    if "study" not in config.sweeper:
         return 0
-    trials = config.sweeper.trials
-    left = launching.trials_left(trials, study, config.sweeper.storage)
+    left, trials = tuning.begin_study(config), config.sweeper.trials
     print(
-        f"study {study}: {trials - left} of {trials} trials done already, {left} to do, "
+        f"study {config.sweeper.study}: {trials - left} of {trials} trials done already, {left} to do, "
         f"{config.launcher.jobs} at a time",
         file=sys.stderr,
     )
@@ -210,5 +224,5 @@ def _summarise() -> None:
 
         print_sweep(_conducted)
     if planned["study"]:
-        for line in launching.best(planned["study"], planned["storage"], planned["objectives"]):
+        for line in tuning.best(planned["study"], planned["storage"], planned["objectives"]):
             print(line)

@@ -9,7 +9,7 @@ from posenc.marks import marked, renewed
 from posenc.results.claims import Claim, counted, judge, read_claims
 from posenc.results.document import Document
 from posenc.results.panels import panels
-from posenc.results.reading import read
+from posenc.results.reading import Found, read
 from posenc.results.report import excerpt
 
 EXPECTED = "expected.yaml"
@@ -35,9 +35,23 @@ class Study:
         return cls(folder, read_claims(folder / EXPECTED))
 
     @property
+    def name(self) -> str:
+        """As in `experiment=`, which makes its runs."""
+        return self.folder.name
+
+    @property
     def rows(self) -> Path:
-        """Every row of every run."""
+        """Every row of every run; no file while it was not run yet."""
         return self.folder / "results.csv"
+
+    def kept(self) -> Found:
+        """What was kept. Raises ConfigError where nothing was."""
+        if not self.rows.exists():
+            raise ConfigError(
+                f"--study {self.name}: no rows are kept; run python train.py "
+                f"experiment={self.name}, and name outputs/studies/{self.name}"
+            )
+        return read([self.rows])
 
     @property
     def page(self) -> Path:
@@ -59,7 +73,10 @@ class Study:
 
     def verdict(self) -> str:
         """How many of its claims the kept rows reproduce, and what becomes of the others."""
-        return counted([judge(claim, panels(read([self.rows]))) for claim in self.claims])
+        if not self.rows.exists():
+            return "not run yet"
+        several = panels(self.kept())
+        return counted([judge(claim, several) for claim in self.claims])
 
 
 def index(experiments: Path) -> str:
@@ -67,6 +84,6 @@ def index(experiments: Path) -> str:
     lines = ["| study | question | claims |", "|---|---|---|"]
     for path in sorted(experiments.glob(f"*/{EXPECTED}")):
         study = Study.named(path.parent.name, experiments)
-        link = f"[{study.folder.name}]({experiments.name}/{study.folder.name}/README.md)"
+        link = f"[{study.name}]({experiments.name}/{study.name}/README.md)"
         lines.append(f"| {link} | {study.question} | {study.verdict()} |")
     return "\n".join(lines)

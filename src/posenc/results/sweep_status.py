@@ -25,7 +25,7 @@ from posenc.results.status import (
     named,
     read_run,
 )
-from posenc.results.sweeps import Entry, SweepFolder
+from posenc.results.sweeps import ELSEWHERE, Entry, SweepFolder
 
 Key = Path | tuple[str, ...]
 """Tells whether two jobs are of the same run: its folder, or the overrides where there is none."""
@@ -148,10 +148,16 @@ def _jobs(
             folder=folder,
             run=run,
             state=state,
-            reason=(entry.get("error") or entry.get("reason")) if state == FAILED else None,
+            reason=_reason(entry, run) if state == FAILED else None,
             seconds=entry.get("seconds") if state == FINISHED else None,
             planned=entry.get("planned", False),
         )
+
+
+def _reason(entry: Entry, run: Run | None) -> str | None:
+    if run is not None and entry.get("end") == ELSEWHERE:
+        return run.reason
+    return entry.get("error") or entry.get("reason")
 
 
 def _succeeded(entry: Entry) -> bool:
@@ -162,8 +168,8 @@ def _state(entry: Entry, run: Run | None, *, alive: bool, began: float) -> str:
     """The run of a job without success may have been taken up again since, by another sweep."""
     if _succeeded(entry):
         return FINISHED
-    if run is not None and run.state == RUNNING:
-        return RUNNING
+    if run is not None and (run.state == RUNNING or entry.get("end") == ELSEWHERE):
+        return run.state
     if run is not None and run.state == FINISHED and run.changed >= began:
         return FINISHED
     if run is not None and run.state == LOST and "error" not in entry:

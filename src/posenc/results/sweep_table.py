@@ -15,10 +15,7 @@ from posenc.errors import ConfigError
 from posenc.results.labels import MISSING, several
 from posenc.results.outcome import LESS_IS_BETTER, Result
 from posenc.results.records import RunFolder
-from posenc.results.sweeps import ELSEWHERE, Entry, SweepFolder
-
-LISTED = 20
-"""Jobs that are named one by one; of more, only the number is told."""
+from posenc.results.sweeps import ELSEWHERE, LISTED, Entry, SweepFolder, because
 
 ENDS = ("finished", "failed", "interrupted", ELSEWHERE, "not run")
 """How a job can end, in the order in which they are counted."""
@@ -54,8 +51,8 @@ def print_sweep(sweep: SweepFolder) -> None:
     missing = [(job, end) for job, end in zip(jobs, ends, strict=True) if end != "finished"]
     for job, end in missing[:LISTED]:
         reason = job.get("error") or job.get("reason")
-        why = f": {reason}" if reason and reason != end else ""
-        print(f"  {end}  {job['label']}{why}", file=sys.stderr)
+        told = because(job["label"], reason if reason != end else None)
+        print(f"  {end}  {told}", file=sys.stderr)
     if "interrupted" in kinds:
         print("the same command does the rest", file=sys.stderr)
     if more := missing[LISTED:]:

@@ -25,6 +25,16 @@ of one that ended its `end`, the `error` if any, or the `folder`, its file of `r
 ELSEWHERE = "going on elsewhere"
 """The end of a job whose run another process is at."""
 
+LISTED = 20
+"""Jobs that are named one by one; of more, only the number is told."""
+
+
+def because(label: str, reason: str | None) -> str:
+    """A job and why it has no result, which may name the same setting."""
+    if not reason or reason.startswith(f"{label}: "):
+        return reason or label
+    return f"{label}: {reason}"
+
 
 class SweepFolder:
     """Written by a conductor and by jobs in processes of their own, perhaps on other machines."""
