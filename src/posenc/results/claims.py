@@ -125,7 +125,7 @@ def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
         return Judged(claim, panel, least, p, "reproduced", "")
     if contrary <= LEVEL:
         return Judged(claim, panel, least, p, "not reproduced", "")
-    return Judged(claim, panel, least, p, "undecided", "seeds disagree")
+    return Judged(claim, panel, least, p, "undecided", "too few seeds agree")
 
 
 def _concerns(claim: Claim, panel: Panel) -> bool:
