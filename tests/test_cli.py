@@ -85,7 +85,10 @@ TYPED_WRONG = {
     "sweeper=optuna": ["sweeper=optuna", "-m"],
     "~launcher": ["launcher", "missing"],
     "launcher.jobs=0": ["launcher.jobs=0", "whole number"],
-    "launcher.job=2": ["launcher.job", "configs/launcher/"],
+    "launcher.job=2": ["launcher.job", "'jobs'"],
+    "launcher.minutes=5": ["launcher.minutes", "launcher=slurm"],
+    "launcher.jobs=2": ["launcher.jobs=2", "launcher=joblib"],
+    "sweeper.trials=5": ["sweeper.trials", "sweeper=optuna"],
     "threads=many": ["threads=many", "int"],
     "encoding._target_=os.system": ["encoding._target_=os.system", "posenc.encodings."],
 }
@@ -136,6 +139,21 @@ def test_missing_launcher_names_the_extra_that_brings_it(
     assert ended.code == 2
     assert ended.err.splitlines()[-1].endswith(f"-e '.[{extra}]' brings it")
     assert not outputs.exists()
+
+
+def test_one_line_names_all_extras_that_a_command_lacks(
+    monkeypatch: pytest.MonkeyPatch, outputs: Path
+):
+    Plugins.instance()
+    stored = ConfigStore.instance().repo["hydra"]
+    for group, name in (("launcher", "joblib"), ("sweeper", "optuna")):
+        monkeypatch.delitem(stored[group], f"{name}.yaml", raising=False)
+    for tuned in ("experiment=tune", "sweeper=optuna"):
+        ended = run("-m", f"outputs={outputs}", tuned, "launcher=joblib")
+        assert ended.code == 2
+        assert "launcher=joblib" in ended.err
+        assert "sweeper=optuna" in ended.err
+        assert ended.err.endswith("-e '.[tune,sweep]' brings both\n")
 
 
 def test_neither_mistakes_nor_help_wait_for_torch():

@@ -65,7 +65,12 @@ def test_redone_where_told_so(tmp_path: Path):
 def test_what_cannot_work_is_listed_begins_nothing_and_stops_no_other(tmp_path: Path):
     ended = run("-m", *TINY, f"outputs={tmp_path}", "model.width=15,16", "encoding=none,rope")
     assert ended.code == 1
-    assert ended.err.startswith("4 runs: 2 cannot work, 2 to do")
+    head, *listed = ended.err.splitlines()[:3]
+    assert head.startswith("4 runs: 2 cannot work, 2 to do")
+    assert all(line.startswith("  cannot work  model.width=15 ") for line in listed)
+    assert ended.err.endswith(
+        "error: 2 of 4 runs cannot work; mend their settings, or leave them out\n"
+    )
     assert len(runs(tmp_path)) == 2
     failures = [line for line in ended.err.splitlines() if line.startswith("  failed")]
     assert len(failures) == 2
@@ -82,8 +87,24 @@ def test_sweep_of_which_nothing_can_work_leaves_nothing(tmp_path: Path):
 def test_misspelt_sweep_starts_no_job(tmp_path: Path):
     ended = run("-m", *TINY, f"outputs={tmp_path}", "encoding=none,rpoe")
     assert ended.code == 2
-    assert "encoding=rpoe" in ended.err.splitlines()[-1]
+    (line,) = ended.err.splitlines()
+    assert "encoding=rpoe" in line
     assert runs(tmp_path) == []
+
+
+def test_setting_that_is_the_reason_is_told_once(tmp_path: Path):
+    ended = run("-m", *TINY, f"outputs={tmp_path}", "seed=0,x")
+    assert ended.code == 1
+    assert ended.err.splitlines()[1] == "  cannot work  seed=x: must be of type int"
+    assert "  failed  seed=x: must be of type int" in ended.err.splitlines()
+
+
+def test_planning_of_many_runs_is_told(tmp_path: Path):
+    ended = run("-m", *TINY, f"outputs={tmp_path}", "seed=range(21)", "model.width=15")
+    assert ended.code == 2
+    first, last = ended.err.splitlines()[0], ended.err.splitlines()[-1]
+    assert first == "21 runs: planning"
+    assert last.startswith("error: model.width=15")
 
 
 def test_every_job_is_one_run_of_tensorboard(tmp_path: Path):
@@ -146,7 +167,7 @@ def test_sweep_that_cannot_be_kept_begins_no_run(tmp_path: Path):
     assert ended.code == 2
     (line,) = ended.err.splitlines()
     assert line.startswith("error: outputs: ")
-    assert str(tmp_path / "sweeps") in line
+    assert f"{tmp_path / 'sweeps'} cannot be made or written (File exists)" in line
     assert runs(tmp_path) == []
 
 

@@ -27,9 +27,6 @@ REMEDIES = {
     r"Cannot find primary config '(.*?)'": "--config-name={}: there is no other; leave it out",
     r"Additional config directory '(.*?)'": "--config-dir={}: there is no such folder",
     r"Primary config directory not found.*?'(.*?)'": "--config-path={}: leave it out",
-    r"While dereferencing interpolation '\$\{(.*?)\}': Value '(.*?)'": (
-        "{}={}: must be of another type; see the yaml of the choice in configs/"
-    ),
 }
 """What Hydra says -> what is said instead."""
 

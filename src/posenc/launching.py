@@ -1,4 +1,4 @@
-"""What the yaml of launchers and sweepers ask of this machine, and what of a command they refuse."""
+"""What launchers and sweepers ask of this machine, and what of a command they refuse."""
 
 import math
 import os

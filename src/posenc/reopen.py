@@ -48,7 +48,7 @@ def arguments(given: Sequence[str], own: Sequence[str]) -> tuple[dict[str, str],
             others.append(argument)
     for key in own:
         if key not in found:
-            raise ConfigError(f"{key}= is missing")
+            raise ConfigError(f"{key}= is missing; --help shows how it is given")
     return found, others
 
 

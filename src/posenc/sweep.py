@@ -50,7 +50,10 @@ class Conductor(Callback):
         except (ConfigError, OmegaConfBaseException) as error:
             reason = explain(error)
         except OSError as error:
-            reason = f"outputs={config.outputs}: {explain(error)}; name a folder to write in"
+            reason = (
+                f"outputs: {error.filename} cannot be made or written ({error.strerror}); "
+                "set outputs= to a folder to write in"
+            )
         else:
             return
         print(f"error: {reason}", file=sys.stderr)
@@ -190,7 +193,9 @@ def _refuse_failures() -> None:
     elif failed:
         told.append(f"{failed} of {total} runs failed; the same command {again}")
     if impossible:
-        told.append(f"{impossible} of {total} runs cannot work; mend their settings, or leave out")
+        told.append(
+            f"{impossible} of {total} runs cannot work; mend their settings, or leave them out"
+        )
     if told:
         raise RunFailed("; ".join(told))
 
@@ -204,9 +209,9 @@ def _trials_to_come(config: DictConfig) -> int:
     """How many, where a study proposes them; says how far that is."""
     if "study" not in config.sweeper:
         return 0
-    left, trials = tuning.begin_study(config), config.sweeper.trials
+    left, study, trials = tuning.begin_study(config), config.sweeper.study, config.sweeper.trials
     print(
-        f"study {config.sweeper.study}: {trials - left} of {trials} trials done already, {left} to do, "
+        f"study {study}: {trials - left} of {trials} trials done already, {left} to do, "
         f"{config.launcher.jobs} at a time",
         file=sys.stderr,
     )

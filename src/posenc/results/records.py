@@ -86,7 +86,10 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             file = (self.path / ".lock").open("w")
         except OSError as error:
-            raise ConfigError(f"outputs: {error}; set outputs= to a folder to write in") from None
+            raise ConfigError(
+                f"outputs: {error.filename} cannot be made or written ({error.strerror}); "
+                "set outputs= to a folder to write in"
+            ) from None
         with file:
             lock(file, self.path)
             os.utime(file.fileno())
