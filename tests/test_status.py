@@ -1,8 +1,11 @@
 """How runs and sweeps stand, seen from outside while they go on and when they are over."""
 
+import io
+import itertools
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,11 +17,13 @@ from typing import Any
 import pytest
 from command_line import TINY, Ended, only_run, run, started, wait_until
 from locks import held
+from rich.console import Console
 
 import posenc.scoring
 from posenc.choosing import PROJECT
 from posenc.results.records import RunFolder
-from posenc.results.status_table import MOST
+from posenc.results.status_table import MOST, drawn
+from posenc.results.sweep_status import look
 
 SCRIPT = "scripts/status.py"
 ENDLESS = (*TINY, "trainer.max_steps=1000000", "checkpoint.every=5")
@@ -176,13 +181,58 @@ def test_run_is_seen_while_it_trains_and_is_lost_when_it_is_killed(outputs: Path
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_stopped_run_leaves_no_progress(number: int, outputs: Path, tmp_path: Path):
+def test_stopped_run_tells_how_far_it_came(number: int, outputs: Path, tmp_path: Path):
     with started(*ENDLESS, f"outputs={outputs}", cwd=tmp_path) as process:
         wait_until(lambda: list(outputs.rglob("progress.json")), process)
+        wait_until(lambda: told(outputs)["runs"][0]["step"], process)
         process.send_signal(number)
         assert process.wait(timeout=60) == 128 + number
-    assert told(outputs)["counts"] == {"interrupted": 1}
-    assert not list(outputs.rglob("*progress*"))
+    data = told(outputs)
+    assert data["counts"] == {"interrupted": 1}
+    (stopped,) = data["runs"]
+    assert (stopped["stage"], stopped["of"]) == ("training", 10**6)
+    assert stopped["step"] > 0
+    assert (stopped["steps_per_second"], stopped["seconds_left"]) == (None, None)
+    assert f"{stopped['step']}/{10**6} " in shown(outputs)
+
+
+def test_finished_run_tells_its_mean_speed(outputs: Path, plant: Callable[..., Path]):
+    plant(0, "finished", trained_steps=2000, train_seconds=16.0)
+    plant(1, "finished", trained_steps="x")
+    assert "steps/s" not in shown(outputs)
+    head, _, *rows = shown(outputs, "--all").splitlines()[2:]
+    assert head.split() == ["run", "state", "steps/s", "progress"]
+    assert [row.split()[2] for row in rows[:2]] == ["125", "–"]
+    speeds = [each["steps_per_second"] for each in told(outputs, "--all")["runs"]]
+    assert speeds == [125.0, None]
+
+
+def test_runs_of_several_places_are_told_apart(outputs: Path, plant: Callable[..., Path]):
+    plant(0, "interrupted")
+    assert " copy/encoder-rope-index/seed0-f0 " in shown(outputs)
+    shutil.copytree(outputs / "copy", outputs / "t2" / "copy")
+    names = [line.split()[0] for line in shown(outputs).splitlines() if "/seed" in line]
+    assert names == ["copy/encoder-rope-index/seed0-f0", "t2/copy/encoder-rope-index/seed0-f0"]
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_names_break_at_slashes_in_a_narrow_terminal(
+    columns: int, outputs: Path, plant: Callable[..., Path]
+):
+    going = plant(0, "running", host="another")
+    progress = {"stage": "training", "step": 604, "of": 1000, "steps_per_second": 61.3}
+    (going / "progress.json").write_text(json.dumps(progress))
+    plant(1, "failed", traceback="ValueError: the loss is nan at step 2", host="another")
+    console = Console(width=columns, file=io.StringIO(), record=True)
+    console.print(drawn(look([outputs])))
+    lines = console.export_text().splitlines()
+    assert max(map(len, lines)) <= columns
+    (head,) = (line for line in lines if "progress" in line)
+    names = [line[: head.index("state")].split() for line in lines[lines.index(head) + 2 :]]
+    parts = list(itertools.chain(*names))
+    assert "".join(parts) == "".join(f"copy/encoder-rope-index/seed{seed}-f0" for seed in (0, 1))
+    assert {part[-1] for part in parts} == ({"0", "/"} if columns == 60 else {"0"})
+    assert any("604/1000" in line for line in lines)
 
 
 def test_evaluation_is_seen_length_by_length(monkeypatch: pytest.MonkeyPatch, outputs: Path):

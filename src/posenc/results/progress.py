@@ -1,4 +1,5 @@
-"""How far a run is while it goes on: a small file in its folder that vanishes when it ends.
+"""How far a run is while it goes on: a small file in its folder that vanishes when it ends, and
+stays where a signal stopped it.
 
 progress.json
     {"stage": "training", "step": 150, "of": 2000, "steps_per_second": 61.3}
@@ -14,6 +15,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from posenc.errors import ConfigError
+from posenc.results.run_json import read_status
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +72,10 @@ def last_sign(folder: Path, *others: str) -> float:
 
 
 def forget(folder: Path) -> None:
-    """Takes away what a run told of its progress, where there is anything."""
+    """Takes away what a run told of its progress, unless it was interrupted and will go on."""
+    with suppress(ConfigError):  # told by whoever needs run.json
+        if read_status(folder / "run.json").get("status") == "interrupted":
+            return
     for path in (folder / NAME, _unfinished(folder / NAME)):
         with suppress(OSError):
             path.unlink()

@@ -6,9 +6,10 @@ import platform
 import struct
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from posenc.errors import ConfigError
 from posenc.results.labels import duration
@@ -44,9 +45,11 @@ class Run:
     """The error of a failure; how long a lost run has been silent; what is wrong with a file."""
     host: str | None = None
     step: Step | None = None
-    """Of one that is running, or was when it was lost."""
+    """Of one that is running, or was when it was lost or interrupted."""
     changed: float = 0.0
     """When run.json was last written, in seconds since 1970."""
+    speed: float | None = None
+    """Training steps a second: their mean, of one that is running or finished."""
 
 
 def named(folder: Path) -> str:
@@ -66,16 +69,26 @@ def read_run(folder: Path) -> Run | None:
         return Run(name, folder, UNREADABLE, str(error).replace(f"{folder}/", ""))
     state, host = kept.get("status"), str(kept.get("host") or "") or None
     if state == FINISHED:
-        return Run(name, folder, FINISHED, None, host, changed=changed)
+        return Run(name, folder, FINISHED, None, host, changed=changed, speed=_mean_speed(kept))
     if state == RUNNING:
         step, silent = Step.read(folder), max(0.0, time.time() - last_sign(folder, RUN, LOCK))
         if _is_alive(folder, host, silent):
-            return Run(name, folder, RUNNING, None, host, step, changed)
+            speed = step and step.steps_per_second
+            return Run(name, folder, RUNNING, None, host, step, changed, speed)
         return Run(name, folder, LOST, f"silent for {duration(silent)}", host, step, changed)
     if state in (FAILED, INTERRUPTED):
         lines = str(kept.get("traceback") or "").strip().splitlines()
-        return Run(name, folder, state, lines[-1] if lines else None, host, changed=changed)
+        step = Step.read(folder) if state == INTERRUPTED else None
+        return Run(name, folder, state, lines[-1] if lines else None, host, step, changed)
     return Run(name, folder, UNREADABLE, f"{RUN} says status={state}") if kept else None
+
+
+def _mean_speed(kept: Mapping[str, Any]) -> float | None:
+    """Of what the process that finished a run trained; None where that is not told."""
+    try:
+        return float(kept["trained_steps"] / kept["train_seconds"]) or None
+    except (KeyError, TypeError, ZeroDivisionError):
+        return None
 
 
 def _is_alive(folder: Path, host: str | None, silent: float) -> bool:

@@ -1,10 +1,21 @@
 """How runs and sweeps stand, for a terminal and for a program."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from rich import box
-from rich.console import Group, JustifyMethod, RenderableType
+from rich.cells import cell_len
+from rich.console import (
+    Console,
+    ConsoleOptions,
+    Group,
+    JustifyMethod,
+    RenderableType,
+    RenderResult,
+)
+from rich.measure import Measurement
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
@@ -36,8 +47,11 @@ MOST = 20
 FEW = 3
 """The same of those that have not begun, of which there is little to tell."""
 
-BAR, ROOM = 12, 32
-"""Columns of a progress bar, and of a bar with its figures or a reason."""
+BETWEEN = 2
+"""Columns of a terminal between two of the table, and at both of its edges together."""
+BAR, ROOM, LEAST = 12, 32, 20
+"""Columns of a progress bar, of a bar with its figures or a reason, and of these in a narrow
+terminal."""
 
 
 def drawn(picture: Picture, *, everything: bool = False, bars: bool = True) -> RenderableType:
@@ -47,7 +61,7 @@ def drawn(picture: Picture, *, everything: bool = False, bars: bool = True) -> R
     for sweep in picture.sweeps:
         parts += ["", *_sweep(sweep)]
     if shown:
-        parts.append(_table(shown, bars=bars))
+        parts.append(_Table(shown, _names(shown, picture.runs), bars))
     parts += [Text(f"and {count} more {state}; --all lists them") for state, count in more.items()]
     return Group(*parts)
 
@@ -73,7 +87,7 @@ def _run_data(run: Run) -> dict[str, Any]:
         "stage": step and step.stage,
         "step": step and step.step,
         "of": step and step.of,
-        "steps_per_second": step and step.steps_per_second,
+        "steps_per_second": run.speed,
         "seconds_left": _left(run),
     }
 
@@ -135,25 +149,70 @@ def _listed(runs: Sequence[Run], *, everything: bool) -> tuple[list[Run], dict[s
     return shown, more
 
 
-def _table(runs: Sequence[Run], *, bars: bool) -> Table:
-    """Hosts are told where there are several; in a terminal names have room before reasons."""
-    several = len({run.host for run in runs if run.host}) > 1
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
-    for name in ("run", "state", "steps/s", "left", *["host"] * several):
-        justify: JustifyMethod = "right" if name in ("steps/s", "left") else "left"
-        table.add_column(name, justify=justify, overflow="fold")
-    table.add_column("progress", overflow="fold", max_width=ROOM if bars else None)
-    for run in runs:
-        left, speed = _left(run), run.step.steps_per_second if run.step else None
-        table.add_row(
-            Text(run.name),
-            Text(run.state, style=STYLES.get(run.state, "")),
-            MISSING if speed is None or run.state != RUNNING else f"{speed:.3g}",
-            MISSING if left is None else duration(left),
-            *[Text(run.host or MISSING)] * several,
-            _progress(run, bar=bars and run.state == RUNNING),
-        )
-    return table
+def _names(shown: Sequence[Run], runs: Sequence[Run]) -> list[str]:
+    """Of the runs that are shown; with the way to each, unless all `runs` are of one place."""
+    places = {run.folder.parents[min(2, len(run.folder.parts) - 2)] for run in runs if run.folder}
+    common = os.path.commonpath(places) if places else ""
+    return [
+        str(run.folder.relative_to(common)) if run.folder and len(places) > 1 else run.name
+        for run in shown
+    ]
+
+
+class _Table(NamedTuple):
+    """The runs that are shown. A name that is too long for the terminal is broken at slashes."""
+
+    runs: Sequence[Run]
+    names: Sequence[str]
+    bars: bool
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Where names are broken there is no room for bars and hosts, either."""
+        columns = {head: cells for head, cells in self._columns() if any(cells)}
+        progress = [_progress(run, bar=self.bars and run.state == RUNNING) for run in self.runs]
+        needed = max(Measurement.get(console, options, each).maximum for each in progress)
+        needed = min(needed, ROOM) if self.bars else needed
+        names = list(self.names)
+        if max(map(cell_len, names)) + needed > _rest(columns, options.max_width):
+            columns.pop("host", None)
+            room = _rest(columns, options.max_width) - min(needed, LEAST)
+            names = [_broken(name, room) for name in names]
+            progress = [_progress(run, bar=False) for run in self.runs]
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+        table.add_column("run", no_wrap=True)
+        for head in columns:
+            justify: JustifyMethod = "right" if head in ("steps/s", "left") else "left"
+            table.add_column(head, no_wrap=True, justify=justify)
+        table.add_column("progress", overflow="fold", max_width=ROOM if self.bars else None)
+        for name, *cells, last in zip(names, *columns.values(), progress, strict=True):
+            table.add_row(
+                Text(name), *[Text(each or MISSING, STYLES.get(each, "")) for each in cells], last
+            )
+        yield table
+
+    def _columns(self) -> Iterator[tuple[str, list[str]]]:
+        """Heads and cells; hosts are told where there are several."""
+        left, hosts = map(_left, self.runs), [run.host or "" for run in self.runs]
+        yield "state", [run.state for run in self.runs]
+        yield "steps/s", [f"{run.speed:.3g}" if run.speed else "" for run in self.runs]
+        yield "left", ["" if each is None else duration(each) for each in left]
+        yield "host", hosts if len(set(filter(None, hosts))) > 1 else []
+
+
+def _rest(columns: Mapping[str, Sequence[str]], width: int) -> int:
+    """What two columns more have of the width of a terminal."""
+    taken = sum(max(map(cell_len, (head, *cells))) for head, cells in columns.items())
+    return width - taken - BETWEEN * (2 + len(columns))
+
+
+def _broken(name: str, room: int) -> str:
+    """In lines that end at slashes or spaces, each as long as there is room for."""
+    lines = [""]
+    for part in re.findall("[^/ ]+[/ ]?", name):
+        if len(lines[-1]) + len(part) > room and lines[-1].strip():
+            lines.append("  ")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _progress(run: Run, *, bar: bool) -> RenderableType:
