@@ -1,6 +1,7 @@
 """A run is done once: repeated it is skipped, broken off it goes on, asked anew it only answers."""
 
 import math
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,7 @@ def test_run_that_broke_says_why_and_goes_on_when_repeated(
     broken = train(*steps)
     assert broken.code == 1
     assert type(error).__name__ in broken.err.splitlines()[-1]
+    assert "Traceback" in broken.out + broken.err
     folder = only_run(tmp_path / "outputs")
     assert status(folder)["status"] == "failed"
     assert type(error).__name__ in status(folder)["traceback"]
@@ -158,6 +160,27 @@ def test_run_that_broke_says_why_and_goes_on_when_repeated(
     assert status(folder)["status"] == "finished"
     assert status(folder)["traceback"] is None
     assert same_result(folder, only_run(tmp_path / "straight"))
+
+
+@pytest.mark.parametrize("mode", ["alone", "in ranks"])
+def test_training_that_diverged_is_one_line_and_its_folder_tells_the_rest(
+    mode: str, train, tmp_path: Path
+):
+    ranks = ("trainer.devices=2", "trainer.accelerator=cpu") if mode == "in ranks" else ()
+    ended = train("optimizer.lr=1e30", "trainer.log_every_n_steps=1", *ranks)
+    assert ended.code == 1
+    assert "Traceback" not in ended.out + ended.err
+    folder = only_run(tmp_path)
+    (line,) = ended.err.splitlines()
+    assert re.fullmatch(
+        r"error: FloatingPointError: the (loss is \w+|weights are not finite) at step \d+: "
+        rf"lower optimizer\.lr=1e\+30 \(traceback in {re.escape(str(folder))}\)",
+        line,
+    )
+    log = (folder / "train.log").read_text()
+    for told in (log, status(folder)["traceback"]):
+        assert "Traceback (most recent call last)" in told
+        assert told.rstrip().endswith("lower optimizer.lr=1e+30") or mode == "in ranks"
 
 
 def test_failure_to_evaluate_anew_leaves_a_finished_run_finished(
@@ -215,6 +238,7 @@ def test_weights_that_answer_nan_are_no_result(
     ended = train()
     assert ended.code == 1
     assert "the loss is nan at length 24" in ended.err
+    assert "Traceback" not in ended.out + ended.err
     folder = only_run(tmp_path)
     assert status(folder)["status"] == "failed"
     assert not (folder / "lengths.csv").exists()

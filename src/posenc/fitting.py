@@ -59,7 +59,10 @@ def fit(
     *,
     watched: bool = True,
 ) -> None:
-    """Fits from a step on, alone or as one of several ranks, keeps checkpoints, says how fast."""
+    """Fits from a step on, alone or as one of several ranks, keeps checkpoints, says how fast.
+
+    Raises FloatingPointError, naming the step and the learning rate, where it diverges.
+    """
     options = asdict(config.trainer)
     watched = options.pop("enable_progress_bar") and watched
     clip, accumulate = options.pop("gradient_clip_val"), options.pop("accumulate_grad_batches")
@@ -104,7 +107,11 @@ def fit(
     served = batches(config, experiment)
     with closing(TrainingData(served, accumulate=accumulate, workers=config.data.workers)) as data:
         kept = folder.checkpoint if folder.checkpoint.exists() else None
-        trainer.fit(module, data, ckpt_path=kept, weights_only=True)
+        try:
+            trainer.fit(module, data, ckpt_path=kept, weights_only=True)
+        except FloatingPointError as error:
+            remedy = f"lower optimizer.lr={config.optimizer.lr}"
+            raise FloatingPointError(f"{error}: {remedy}") from error
     if trainer.is_global_zero:
         folder.write_status(
             train_seconds=round(monitor.seconds, 2),

@@ -61,7 +61,10 @@ def kept_log(path: Path) -> Iterator[None]:
 
 @contextmanager
 def kept_status(folder: RunFolder) -> Iterator[None]:
-    """However the run ends, run.json says so. A finished run stays finished."""
+    """However the run ends, run.json says so, and train.log. A finished run stays finished.
+
+    A terminal is shown the traceback of a failure unless its message tells the cause.
+    """
     try:
         yield
     except Interrupted:
@@ -76,7 +79,11 @@ def kept_status(folder: RunFolder) -> Iterator[None]:
         _mark(folder, "failed", traceback=traceback.format_exc())
         if fault(folder.path, error):
             raise
-        logger.exception("the run failed")
+        if isinstance(error, FloatingPointError):
+            with (folder.path / "train.log").open("a", encoding="utf-8") as log:
+                traceback.print_exc(file=log)
+        else:
+            logger.exception("the run failed")
         raise RunFailed(f"{type(error).__name__}: {error} (traceback in {folder.path})") from error
 
 

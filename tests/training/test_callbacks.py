@@ -55,7 +55,7 @@ def stub(save_checkpoint, *loggers):
 def test_weights_that_are_not_finite_never_replace_a_checkpoint(tmp_path):
     trainer = stub(lambda unfinished: unfinished.touch())
     torch.nn.init.constant_(trainer.lightning_module.bias, float("nan"))
-    with pytest.raises(FloatingPointError, match=r"not finite at step 1: lower optimizer\.lr"):
+    with pytest.raises(FloatingPointError, match=r"not finite at step 1$"):
         LastCheckpoint(tmp_path / "last.ckpt", 1).on_train_batch_end(trainer)
     assert not list(tmp_path.iterdir())
 

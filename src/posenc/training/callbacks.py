@@ -62,9 +62,7 @@ class LastCheckpoint(Watcher):
     def _keep(self, trainer: pl.Trainer) -> None:
         weights = trainer.lightning_module.parameters()
         if not all(weight.isfinite().all() for weight in weights):
-            raise FloatingPointError(
-                f"the weights are not finite at step {trainer.global_step}: lower optimizer.lr"
-            )
+            raise FloatingPointError(f"the weights are not finite at step {trainer.global_step}")
         for log in trainer.loggers:  # a resumed run never logs again what came before
             log.save()
         trainer.save_checkpoint(self.path)  # all ranks wait for the first, which writes

@@ -23,4 +23,4 @@ class FiniteLoss(Watcher):
         losses = torch.stack(outputs["losses"]).tolist()
         for step, loss in zip(outputs["steps"], losses, strict=True):
             if not math.isfinite(loss):
-                raise FloatingPointError(f"the loss is {loss} at step {step}: lower optimizer.lr")
+                raise FloatingPointError(f"the loss is {loss} at step {step}")
