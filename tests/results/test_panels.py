@@ -227,7 +227,10 @@ def test_costs_are_medians_within_one_machine(
     [panel] = panels(read([tmp_path]))
     [own] = panel.contenders
     assert own.parameters == 1234
-    assert own.step_seconds() == {"here, 1 threads": 0.04, "here, 2 threads": 0.01}
+    assert own.step_seconds() == {
+        (100, "here, 1 threads"): 0.04,
+        (100, "here, 2 threads"): 0.01,
+    }
 
 
 def test_costs_of_kept_rows_are_unknown(study: Study) -> None:

@@ -212,7 +212,7 @@ def test_settings_and_costs_come_from_run_json(
     assert found.variants["f0"]["encoding.base"] == 5.0
     keys = found.rows.select(EVALUATED).unique().sort("seed").rows()
     measured, unknown = (found.origins[key] for key in keys)
-    assert measured == (folder, 1234, 30.0 / 2000, "box, 2 threads")
+    assert measured == (folder, 1234, 30.0 / 2000, 2000, "box, 2 threads")
     assert (unknown.parameters, unknown.step_seconds) == (None, None)
 
 

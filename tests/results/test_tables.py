@@ -186,6 +186,18 @@ def test_steps_are_timed_against_one_contender_on_one_machine(
     assert texts(table) == [["rope", "1,234", "1.00"], ["t5", "99", "2.00"], ["fire", "–", "–"]]
 
 
+def test_steps_are_timed_against_those_of_runs_that_are_as_long(
+    planted: Planted, write_run: WriteRun, tmp_path: Path
+) -> None:
+    write_run(planted(BETTER), train_seconds=20.0, trained_steps=2000)
+    write_run(planted(BETTER, seed=1), train_seconds=1.5, trained_steps=50)
+    write_run(planted(GOOD, encoding="t5"), train_seconds=4.5, trained_steps=50)
+    write_run(planted(UNFITTED, encoding="fire"), train_seconds=9.0, trained_steps=100)
+    [panel] = panels(read([tmp_path]))
+    table = cost_table(panel, panel.contenders[0])
+    assert [row[2] for row in texts(table)] == ["1.00", "3.00", "–"]
+
+
 def test_ranks_stand_with_their_intervals(study: Study) -> None:
     table = rank_table([("rope", 3, [(1.5, 1.0, 2.0), (4 / 3, 1.0, 1.5)])])
     assert texts(table) == [["rope", "3", "1.50", "1.00 to 2.00", "1.33", "1.00 to 1.50"]]

@@ -72,13 +72,13 @@ class Contender:
         known = [run.origin.parameters for run in self.runs if run.origin]
         return next((count for count in known if count is not None), None)
 
-    def step_seconds(self) -> dict[str, float]:
-        """Machine -> median time of a training step on it."""
-        by_machine = defaultdict(list)
+    def step_seconds(self) -> dict[tuple[int, str], float]:
+        """Number of steps and machine -> median time of a step, of runs that are alike in both."""
+        alike = defaultdict(list)
         for origin in filter(None, (run.origin for run in self.runs)):
-            if origin.step_seconds is not None:
-                by_machine[origin.machine].append(origin.step_seconds)
-        return {machine: median(seconds) for machine, seconds in by_machine.items()}
+            if origin.steps is not None and origin.step_seconds is not None:
+                alike[origin.steps, origin.machine].append(origin.step_seconds)
+        return {key: median(seconds) for key, seconds in alike.items()}
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,10 @@ class Origin(NamedTuple):
     folder: Path
     parameters: int | None
     step_seconds: float | None
+    steps: int | None
+    """Over which the time of one is a mean; the first ones take longer."""
     machine: str
-    """Host and number of threads: step times are compared within one of them."""
+    """Host and number of threads."""
 
 
 class Found(NamedTuple):
@@ -203,5 +205,6 @@ def _origin(folder: Path, run: dict[str, Any]) -> Origin:
         folder=folder,
         parameters=run.get("parameters"),
         step_seconds=seconds / steps if seconds and steps else None,
+        steps=steps,
         machine=f"{run.get('host')}, {run.get('threads')} threads",
     )

@@ -171,12 +171,15 @@ def cost_table(panel: Panel, rival: Contender) -> Table:
     for contender in panel.contenders:
         count = contender.parameters
         own, theirs = contender.step_seconds(), rival.step_seconds()
-        shared = sorted(own.keys() & theirs.keys())
-        ratio = own[shared[0]] / theirs[shared[0]] if shared else None
+        shared = max(own.keys() & theirs.keys(), default=None)  # of several the most steps
+        ratio = own[shared] / theirs[shared] if shared else None
         trained = Cell(MISSING if count is None else f"{count:,}", count)
         rows.append([Cell(contender.label), trained, _number(ratio)])
     head = ["encoding", "parameters", "step time"]
-    notes = [f"Step time: relative to {rival.label} on the same machine, medians over runs."]
+    notes = [
+        f"Step time: relative to {rival.label} on the same machine over as many steps, medians "
+        "over runs."
+    ]
     return Table(title="Cost", head=head, rows=rows, notes=notes)
 
 
