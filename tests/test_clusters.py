@@ -37,6 +37,16 @@ def processes(name: str, outputs: Path) -> list[int]:
     return found
 
 
+@needs_submitit
+def test_without_slurm_nothing_begins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    ended = run("-m", *TINY, f"outputs={tmp_path / 'outputs'}", "seed=0,1", "launcher=slurm")
+    assert ended.code == 2
+    (line,) = ended.err.splitlines()
+    assert line.startswith("error: launcher=slurm: there is no Slurm on this machine")
+    assert not (tmp_path / "outputs").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", BOTH)
 def test_workers_give_the_rows_of_one_process(launcher: tuple[str, ...], tmp_path: Path):

@@ -1,5 +1,6 @@
 """A sweep does every job it can, says what became of each, and can itself be stopped."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -167,7 +168,8 @@ def test_sweep_that_cannot_be_kept_begins_no_run(tmp_path: Path):
     assert ended.code == 2
     (line,) = ended.err.splitlines()
     assert line.startswith("error: outputs: ")
-    assert f"{tmp_path / 'sweeps'} cannot be made or written (File exists)" in line
+    assert str(tmp_path / "sweeps") in line
+    assert "cannot be made or written (Not a directory)" in line
     assert runs(tmp_path) == []
 
 
@@ -301,6 +303,12 @@ def test_the_same_sweep_twice_at_once_does_no_run_twice(tmp_path: Path):
         assert "1 run: 1 going on elsewhere" in ended.err
         assert "this very run is going on right now" in ended.err
         assert process.poll() is None
+        process.terminate()
+        assert process.wait(timeout=60) == 143
+    told = json.loads(run(str(outputs), "--format", "json", script="scripts/status.py").out)
+    first, second = (sweep["counts"] for sweep in told["sweeps"])
+    assert first == told["counts"] == {"interrupted": 1, "not run": 1}
+    assert second == {"interrupted": 1}  # as the run is, whoever was at it
 
 
 def _workers(pid: int) -> list[int]:

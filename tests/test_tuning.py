@@ -1,6 +1,9 @@
 """Optuna proposes settings, a study is continued to its budget, and failures are told."""
 
+import shutil
+import sqlite3
 import warnings
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,6 +29,19 @@ def tune(tmp_path: Path):
         return run(*SMALL, f"outputs={tmp_path}", "experiment=tune", *arguments)
 
     return command
+
+
+@pytest.fixture(scope="module")
+def begun(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Outputs with a study of one trial, whose name is one."""
+    outputs = tmp_path_factory.mktemp("outputs")
+    assert _one(outputs).code == 0
+    return outputs
+
+
+def _one(outputs: Path, *arguments: str) -> Ended:
+    own = (f"outputs={outputs}", "sweeper.study=one", "sweeper.trials=1", "encoding=none")
+    return run(*SMALL, "experiment=tune", *own, *arguments)
 
 
 def trials(outputs: Path, study: str) -> list:
@@ -76,7 +92,65 @@ def test_failed_trial_ends_no_study_and_is_told(tune, tmp_path: Path):
     ended = tune("encoding=rope", "sweeper.trials=2", "model.width=15,17", "optimizer.lr=0.001")
     assert ended.code == 1
     assert "error: " in ended.err.splitlines()[-1]
-    assert "runs failed" in ended.err
+    assert "2 of 2 runs failed; the same command proposes others" in ended.err
+    assert "Error executing job" not in ended.err
+    assert "HYDRA" not in ended.out + ended.err
+
+
+@pytest.mark.parametrize(
+    ("given", "was"),
+    [
+        ("optimizer.warmup=0.3", "optimizer.warmup=0.05"),
+        ("model.width=16", "model.width=32,64,128"),
+        ("optimizer.lr=0.001", "optimizer.lr=tag(log,interval(0.0001,0.01))"),
+        ("optimizer.lr=interval(0.0001,0.01)", "optimizer.lr=tag(log,interval(0.0001,0.01))"),
+        ("seed=3", "seed=0"),
+        ("sweeper.objectives=[in_range]", "sweeper.objectives=[score]"),
+        ("sweeper.objectives=[score,parameters]", "sweeper.objectives=[score]"),
+    ],
+)
+def test_trials_of_other_settings_are_refused(begun: Path, given: str, was: str):
+    ended = _one(begun, given)
+    assert ended.code == 2
+    (line,) = ended.err.splitlines()
+    assert line == (
+        f"error: {given}: study one was begun with {was}; name another study, sweeper.study=NAME"
+    )
+
+
+def test_what_changes_no_row_may_differ(begun: Path):
+    ended = _one(begun, "checkpoint.every=3", "eval.probe_every=2", "logger=csv")
+    assert ended.code == 0
+    assert "1 of 1 trials done already" in ended.err
+
+
+def test_study_without_settings_is_continued_with_a_note(begun: Path, tmp_path: Path):
+    shutil.copy(begun / "studies.db", tmp_path)
+    with closing(sqlite3.connect(tmp_path / "studies.db")) as database, database:
+        database.execute("DELETE FROM study_user_attributes")
+    ended = _one(tmp_path, "optimizer.warmup=0.3")
+    assert ended.code == 0
+    assert ended.err.startswith("study one is of a version that kept no settings: ")
+    ended = _one(tmp_path, "sweeper.objectives=[parameters]")
+    assert ended.code == 2
+    assert ended.err.startswith("error: sweeper.objectives=[parameters]: study one is to maximize;")
+
+
+def test_study_of_several_encodings_is_named_after_none(tune, tmp_path: Path):
+    ended = tune("encoding=rope,alibi")
+    assert ended.code == 2
+    assert ended.err.startswith("error: encoding=rope,alibi: the study is named after its encoding")
+    assert list(tmp_path.iterdir()) == []
+    assert tune("encoding=rope,alibi", "sweeper.study=both", "sweeper.trials=1").code == 0
+    ended = tune("encoding=none", "sweeper.study=both", "sweeper.trials=1")
+    assert ended.err.startswith("error: encoding=none: study both was begun with encoding=rope,")
+
+
+def test_nothing_to_tune_is_refused(tmp_path: Path):
+    ended = run("-m", *TINY, f"outputs={tmp_path}", "sweeper=optuna", "encoding=rope")
+    assert ended.code == 2
+    assert ended.err.startswith("error: sweeper=optuna: nothing to tune; give an interval")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -84,12 +158,18 @@ def test_failed_trial_ends_no_study_and_is_told(tune, tmp_path: Path):
     [
         ("sweeper.objectives=[speed]", "choose one of score, in_range"),
         ("sweeper.objectives=[]", "sweeper.objectives"),
-        ("sweeper.trials=0", "sweeper.trials=0"),
+        ("sweeper.objectives=score", "sweeper.objectives=score: must be of type list"),
+        ("sweeper.trials=0", "sweeper.trials=0: must be a whole number"),
+        ("sweeper.trials=abc", "sweeper.trials=abc: must be of type int"),
+        ("sweeper.study=", "sweeper.study=: is empty"),
+        ("sweeper.storage=foo", "sweeper.storage=foo: "),
         ("length.test=20", "length.test=20"),
     ],
 )
 def test_study_that_cannot_work_begins_no_run(tune, given: str, told: str, tmp_path: Path):
     ended = tune("encoding=rope", given)
     assert ended.code == 2
-    assert told in ended.err.splitlines()[-1]
+    (line,) = ended.err.splitlines()
+    assert line.startswith("error: ")
+    assert told in line
     assert runs(tmp_path) == []
