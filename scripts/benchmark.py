@@ -2,31 +2,32 @@
 
     python scripts/benchmark.py [NAME ...] [--rounds N] [--out DIR] [--smoke] [key=value ...]
 
-Names are those of the modules in posenc.benchmarks, by default all that have an aim. What is
-compared runs in turn in one process, or as fresh processes in turn; every round gives one figure,
-of which the median, the least and the most are told. The keys are those of train.py.
+Names are those of the modules in posenc.benchmarks, which --help explains, by default all that have
+an aim; experiments/speed/README.md says how long each takes. What is compared runs in turn in one
+process, or as fresh processes in turn; every round gives one figure, of which the median, the least
+and the most are told. The keys are those of train.py.
 
 With --out, NAME.csv and, of what is a curve, NAME.png are written into a folder; without other
 settings the tables of its README.md between `<!-- NAME -->` and `<!-- end -->` are renewed, too.
 """
 
 import argparse
+import ast
 import csv
 import logging
 import tempfile
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
-import torch
-
+from posenc import benchmarks
 from posenc.benchmarks.figures import HEADER, Figure, told
 from posenc.benchmarks.plan import Plan
 from posenc.cli import MENDABLE, one_line_errors
 from posenc.console import Parser, forgiving_output
 from posenc.errors import ConfigError
 from posenc.marks import renewed
-from posenc.results.charts import png
 
 ROUNDS = {
     "loop": 5, "start": 5, "rivals": 5, "tasks": 5, "evaluation": 3, "sweep": 3, "memory": 3,
@@ -49,15 +50,24 @@ def main() -> None:
     names = [name for name in given.names if "=" not in name] or AIMED
     overrides = tuple(each for each in given.names if "=" in each)
     logging.disable()
-    threads = Plan(1, overrides).config().threads
-    torch.set_num_threads(threads)
+    config = Plan(1, overrides).config()
     if given.out is not None:
         prepare(given.out)
-    print(f"PyTorch {torch.__version__}, {threads} thread(s)", flush=True)
-    for name in names:
-        rounds = given.rounds or (1 if given.smoke else ROUNDS[name])
-        benchmark, figures = import_module(f"posenc.benchmarks.{name}"), []
-        for figure in benchmark.measure(Plan(rounds, overrides, given.smoke)):
+
+    import torch  # which a bad command need not wait for
+
+    from posenc.building import build
+    from posenc.results.charts import png
+
+    torch.set_num_threads(config.threads)
+    build(config)  # which refuses what fits no network
+    begun = {name: begin(name, given, overrides) for name in names}
+    print(f"PyTorch {torch.__version__}, {config.threads} thread(s)", flush=True)
+    for name, (benchmark, measuring) in begun.items():
+        figures = []
+        for figure in measuring:
+            if given.smoke:
+                figure = figure._replace(at_least=None, at_most=None)
             print(told(figure), flush=True)
             figures.append(figure)
         if given.out is not None:
@@ -68,13 +78,50 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     """Of the command line."""
-    parser = Parser(description="How fast posenc is, measured side by side.")
-    listed = f"{', '.join(ROUNDS)}; or settings of train.py"
-    parser.add_argument("names", nargs="*", metavar="NAME or key=value", help=listed)
-    parser.add_argument("--rounds", type=int, help="of every benchmark, else a number of its own")
+    parser = Parser(
+        description="How fast posenc is, measured side by side on the machine at hand.",
+        epilog=explained(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME or key=value", help="see below; or settings of train.py"
+    )
+    parser.add_argument(
+        "--rounds", type=int, metavar="N", help="of every benchmark; default: a number of its own"
+    )
     parser.add_argument("--out", type=Path, metavar="DIR", help="for tables, else only printed")
-    parser.add_argument("--smoke", action="store_true", help="at sizes that measure nothing")
+    parser.add_argument(
+        "--smoke", action="store_true", help="one small round that measures and judges nothing"
+    )
     return parser.parse_intermixed_args()
+
+
+def explained() -> str:
+    """Every name with the first line of its module, read and not imported, which takes long."""
+    (folder,) = map(Path, benchmarks.__path__)
+    lines = {}
+    for name in ROUNDS:
+        docstring = ast.get_docstring(ast.parse((folder / f"{name}.py").read_text())) or ""
+        lines[name] = f"  {name:<12}{docstring.splitlines()[0]}"
+    return "\n".join([
+        "measured by default:", *(lines[name] for name in AIMED),
+        "", "only where named:", *(lines[name] for name in ROUNDS if name not in AIMED),
+        "", "How long each takes stands in experiments/speed/README.md.",
+    ])  # fmt: skip
+
+
+def begin(
+    name: str, given: argparse.Namespace, overrides: tuple[str, ...]
+) -> tuple[ModuleType, Iterator[Figure]]:
+    """A benchmark and its figures, which are measured when they are asked for.
+
+    Raises ConfigError where they cannot be.
+    """
+    benchmark = import_module(f"posenc.benchmarks.{name}")
+    rounds = given.rounds or (1 if given.smoke else ROUNDS[name])
+    plan = Plan(rounds, overrides, given.smoke)
+    plan.refuse(name, benchmark.SETS)
+    return benchmark, benchmark.measure(plan)
 
 
 def prepare(folder: Path) -> None:

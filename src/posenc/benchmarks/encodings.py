@@ -9,6 +9,7 @@ from posenc.benchmarks.plan import Plan
 from posenc.catalogue import classes
 from posenc.portrait import model_for
 
+SETS = ("length", "encoding", "model", "trainer.max_steps")
 SENTENCES = "length={min:63,train:63,test:63}"
 """In words; with the place of the answer they make 64 tokens."""
 

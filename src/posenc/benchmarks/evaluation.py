@@ -1,4 +1,4 @@
-"""Evaluation by length against the forward passes that it cannot do without, and its memory."""
+"""Evaluation by length against its forward passes, and its memory."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -17,6 +17,7 @@ from posenc.errors import RunFailed
 from posenc.evaluation import by_length
 from posenc.schema import Config
 
+SETS = ("encoding", "length.train", "length.test")
 EVALUATE = str(PROJECT / "scripts" / "evaluate.py")
 SHORT = ("trainer.max_steps=2", "eval.samples=16", "logger=none")
 ENCODINGS = ("sinusoidal", "rope", "alibi", "t5")

@@ -1,4 +1,4 @@
-"""The training loop of train.py against the one that anybody would write by hand."""
+"""The loop of train.py against the one that anybody writes by hand."""
 
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -26,6 +26,7 @@ from posenc.tasks.base import Sample
 from posenc.training.callbacks import Probes
 from posenc.training.data import Batches
 
+SETS = ("trainer.max_steps", "eval.samples", "seed")
 TURN = 10
 """Steps that each loop takes while the other waits."""
 

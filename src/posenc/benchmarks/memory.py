@@ -1,4 +1,4 @@
-"""How much memory train.py takes above the import of its libraries, and which part of it does."""
+"""The memory that train.py takes above the import of its libraries."""
 
 import json
 import os
@@ -18,6 +18,7 @@ from posenc.benchmarks.plan import Plan
 from posenc.benchmarks.processes import TRAIN, Ended, call
 from posenc.importing import to_stay
 
+SETS = ()
 STAGES = {
     "build": "the network is built",
     "fit": "it is trained",

@@ -1,10 +1,13 @@
 """How much is measured, and with which settings."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import product
 
 from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from posenc.choosing import CONFIGS
+from posenc.choosing import CONFIGS, choices
 from posenc.errors import ConfigError
 from posenc.schema import Config, load
 
@@ -21,14 +24,25 @@ class Plan:
         """Of anything that is done at two sizes."""
         return smoke if self.smoke else usual
 
+    def refuse(self, name: str, keys: Iterable[str]) -> None:
+        """Raises ConfigError where the command line sets one of `keys`, which a benchmark sets."""
+        for override, own in product(self.overrides, (*keys, "outputs")):
+            if _meet(override.partition("=")[0], own):
+                raise ConfigError(f"{override}: {name} sets {own} itself; leave it out")
+
     def config(self, *own: str) -> Config:
-        """With `own` settings beside those of the command line, which are others.
+        """With `own` settings before those of the command line.
 
         Raises ConfigError, or Hydra's error, where they cannot be.
         """
-        mine = {each.partition("=")[0] for each in own}
-        for each in self.overrides:
-            if each.partition("=")[0] in mine:
-                raise ConfigError(f"{each}: is set by the benchmark; leave it out")
+        for override in OverridesParser.create().parse_overrides(list(self.overrides)):
+            if override.is_sweep_override():
+                raise ConfigError(f"{override.input_line}: choose one value; nothing is swept here")
         with initialize_config_dir(str(CONFIGS), version_base="1.3"):
             return load(compose("train", [*own, *self.overrides]))
+
+
+def _meet(one: str, other: str) -> bool:
+    """Whether two keys set the same: a mapping has its parts, and a group is chosen by its name."""
+    whole, part = sorted((one, other), key=len)
+    return whole == part or (part.startswith(f"{whole}.") and not choices(whole))

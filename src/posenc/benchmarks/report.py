@@ -30,6 +30,8 @@ TINY = (
     "eval.samples=64", "trainer.enable_progress_bar=false", "logger=none",
 )  # fmt: skip
 
+SETS = tuple(each.partition("=")[0] for each in TINY)
+
 
 def measure(plan: Plan) -> Iterator[Figure]:
     """The whole command. Raises RunFailed where it did not count every run."""

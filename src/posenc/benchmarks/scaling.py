@@ -1,4 +1,4 @@
-"""What things cost as one of them grows, with the exponent that this growth has."""
+"""What steps, sweeps and reports cost as they grow, with exponents."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ import altair as alt
 from posenc.benchmarks.figures import Figure, in_turn, take
 from posenc.benchmarks.loop import bare
 from posenc.benchmarks.plan import Plan
+from posenc.benchmarks.report import SETS as OF_RUNS
 from posenc.benchmarks.report import report, write_runs
 from posenc.catalogue import classes
 from posenc.results.charts import inline, styled
@@ -36,6 +37,10 @@ ENCODINGS = {"length": ("none", "rope", "alibi", "t5")}
 RUNS = {100: (4, 5), 300: (6, 10), 1000: (10, 20)}
 """Number of runs -> of tasks and encodings, with five seeds each."""
 SHORT = ("trainer.max_steps=20", "eval.samples=64", "logger=none", "data.batch_size=8")
+SETS = (
+    *OF_RUNS, "task", "encoding", "data.curriculum", "length.min", "length.train", "length.test",
+    "model.layers",
+)  # fmt: skip
 FITTED = 3
 """Sizes through which the line goes: small ones cost what every step costs."""
 UNITS = ("ms a step", "s")

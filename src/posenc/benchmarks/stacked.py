@@ -1,4 +1,4 @@
-"""Training several seeds as one batched program against training them one after the other."""
+"""Several seeds trained as one batched program, against one by one."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -16,6 +16,7 @@ from posenc.metrics import answer_loss
 from posenc.model.layout import arrange
 from posenc.model.transformer import Transformer
 
+SETS = ("seed", "data.batch_size", "data.curriculum")
 SEEDS = 8
 
 

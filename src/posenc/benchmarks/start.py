@@ -1,4 +1,4 @@
-"""How long train.py takes to its first step, against the import of what every such run imports.
+"""The time of train.py to its first step, against its imports alone.
 
 Both leave without the end of Python, which takes apart what was imported for a second or so.
 """
@@ -17,6 +17,7 @@ from posenc.benchmarks.plan import Plan
 from posenc.benchmarks.processes import TRAIN, call, run
 from posenc.importing import to_stay
 
+SETS = ()
 LIBRARIES = "torch, pytorch_lightning, tensorboard"
 LIGHT = {"--help": 0, "encoding=rpoe": 2}
 """Commands that need no network, and how they exit: the second is a misspelt name."""

@@ -1,4 +1,4 @@
-"""As many jobs as there are cores, in series and with `launcher=joblib`."""
+"""A job for every core, in series and with `launcher=joblib`."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,6 +11,7 @@ from posenc.benchmarks.processes import train
 from posenc.errors import RunFailed
 from posenc.launching import cores
 
+SETS = ("seed",)
 SMOKE = ("trainer.max_steps=2", "eval.samples=16", "length.test=25", "logger=none")
 
 

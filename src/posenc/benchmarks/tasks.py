@@ -1,4 +1,4 @@
-"""What drawing a batch takes of the training step that it feeds, for every task."""
+"""What drawing a batch takes of a training step, for every task."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -11,6 +11,7 @@ from posenc.building import batches, build
 from posenc.catalogue import classes
 from posenc.portrait import model_for
 
+SETS = ("task", "model", "data.curriculum", "trainer.max_steps")
 COST, SHARE = "us a batch", "of a step"
 """Units of the two figures of a task."""
 

@@ -1,7 +1,7 @@
-"""Training steps beside processes that keep a core busy each, against the same steps alone.
+"""Training steps beside busy processes, against those steps alone.
 
-With one thread, with one for every core, and with these once more as PyTorch would have it: without
-a bound on how long threads spin while they wait for each other.
+Each process keeps a core busy. With one thread, with one for every core, and with these once more
+as PyTorch would have it: without a bound on how long threads spin while they wait for each other.
 """
 
 import json
@@ -18,6 +18,7 @@ from posenc.benchmarks.plan import Plan
 from posenc.benchmarks.processes import train
 from posenc.launching import cores
 
+SETS = ("threads", "trainer.max_steps", "eval.samples", "logger", "trainer.enable_progress_bar")
 UNBOUND = {"GOMP_SPINCOUNT": "30000000000"}
 """As good as never to sleep, which is what OpenMP does as long as threads fit the cores."""
 FAIR = 3
