@@ -228,7 +228,8 @@ def test_folder_that_belongs_to_somebody_else_is_refused(tmp_path: Path):
         command = ["setpriv", "--bounding-set=-dac_override", *command]
     ended = subprocess.run(command, capture_output=True, text=True)
     assert ended.returncode == 2
-    assert ended.stderr.startswith("error: outputs: [Errno 13] Permission denied: ")
+    assert ended.stderr.startswith(f"error: outputs: {outputs}/")
+    assert "cannot be made or written (Permission denied)" in ended.stderr
     assert ended.stderr.endswith("set outputs= to a folder to write in\n")
     assert list(outputs.iterdir()) == []
 
