@@ -86,7 +86,7 @@ def main() -> None:
         "csv": lambda: found.rows.write_csv().encode(),
     }
     contents = {path: makers[format_]() for format_, path in files.items()}
-    if kept and out == kept.folder:
+    if kept and not (arguments.format or arguments.out):
         contents[kept.page] = kept.filled(told).encode()
     try:
         beside.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Studies: each can be run, was run, and its page and figure say what its kept rows do."""
+"""Studies: each can be run, was run, and its page says what its kept rows do."""
 
 import re
 import shutil
@@ -83,7 +83,7 @@ def test_kept_rows_renew_figure_and_page_and_nothing_else(copied: Path) -> None:
     done = script(copied, "--study", "who_bit_whom")
     assert done.returncode == 0, done.stderr
     assert done.stderr == f"wrote {figure}, {page}\n"
-    assert "## Claims\n\n- Of 4 claims 4 reproduced." in done.stdout
+    assert "## Claims\n\n- Of 4 statements 4 reproduced." in done.stdout
     assert figure.read_bytes().startswith(b"\x89PNG")
     assert {path.name: path.read_bytes() for path in folder.iterdir()} | {"figure.png": b""} == (
         before | {"figure.png": b""}
@@ -104,9 +104,29 @@ def test_own_runs_are_judged_and_leave_the_kept_ones_alone(copied: Path) -> None
     rows = shutil.copy(folder / "results.csv", copied / "mine.csv")
     done = script(copied, rows, "--study", "who_bit_whom", "--out", str(copied / "mine.md"))
     assert done.returncode == 0, done.stderr
-    assert "Of 4 claims 4 reproduced." in (copied / "mine.md").read_text()
-    assert "Of 4 claims 4 reproduced." in (copied / "mine.html").read_text()
+    assert "Of 4 statements 4 reproduced." in (copied / "mine.md").read_text()
+    assert "Of 4 statements 4 reproduced." in (copied / "mine.html").read_text()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("missing", ["page", "end"])
+def test_a_page_that_is_not_whole_is_named(missing: str, copied: Path) -> None:
+    page = copied / "experiments" / "who_bit_whom" / "README.md"
+    before = page.read_text()
+    page.unlink()
+    if missing == "end":
+        page.write_text(before.replace("<!-- end -->", ""))
+    done = script(copied, "--study", "who_bit_whom")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {page}: ")
+
+
+def test_a_format_that_is_asked_for_is_all_that_is_written(copied: Path) -> None:
+    page = copied / "experiments" / "who_bit_whom" / "README.md"
+    page.write_text(page.read_text().replace("| alibi |", "| mine |"))
+    done = script(copied, "--study", "who_bit_whom", "--format", "svg")
+    assert done.stderr == f"wrote {page.parent / 'figure.svg'}\n"
+    assert "| mine |" in page.read_text()
 
 
 def test_no_such_study_is_refused_with_the_choices(copied: Path) -> None:
@@ -128,7 +148,7 @@ def test_all_studies_are_listed_with_what_came_of_them(copied: Path) -> None:
     (experiments / "another" / "results.csv").unlink()
     head, _, *rows = index(experiments).splitlines()
     question = Study.named("who_bit_whom", EXPERIMENTS).question
-    assert head == "| study | question | claims |"
+    assert head == "| study | question | statements |"
     assert rows == [
         f"| [another](experiments/another/README.md) | {question} | not run yet |",
         f"| [who_bit_whom](experiments/who_bit_whom/README.md) | {question} | 4 reproduced |",

@@ -13,10 +13,11 @@ from posenc.results.panels import Panel
 from posenc.results.statements import Statement
 
 Study = Callable[..., Panel]
+GOOD = "says: x, holds: score(a) > 0, task: copy, model: encoder"
 
 
 def claim(text: str, **fields: Any) -> Claim:
-    return Claim(**{"says": "", "statement": Statement(text), "task": None, "model": None,
+    return Claim(**{"says": "", "statement": Statement(text), "task": "task000", "model": "encoder",
                     "view": GATED} | fields)  # fmt: skip
 
 
@@ -64,17 +65,19 @@ def test_every_length_has_to_agree(study: Study) -> None:
     panel = study({"rope": [0.9, 0.8, 0.7, 0.9, 0.6]})  # and 1.0 at the trained length
     assert judged("exact(rope, each) > 0.5", [panel]).verdict == "reproduced"
     told = judged("exact(rope, each) > 0.95", [panel])
-    assert told.verdict == "not reproduced"
     assert told.margins == pytest.approx([-0.05, -0.15, -0.25, -0.05, -0.35])
+    assert told.verdict == "undecided"  # the contrary, at one of two lengths, is only at 2/32
+    seven = study({"rope": [0.9, 0.8, 0.7, 0.9, 0.6, 0.5, 0.4]})
+    assert judged("exact(rope, each) > 0.95", [seven]).verdict == "not reproduced"
     assert judged("exact(rope, each) > 0.85", [panel]).verdict == "undecided"
 
 
 @pytest.mark.parametrize(
     ("text", "fields", "reason"),
     [
-        ("score(t5) > 0", {}, "no run of t5"),
-        ("score(rope) > 0", {"task": "copy"}, "no run of copy"),
-        ("score(rope) > 0", {"task": "task000", "model": "decoder"}, "no run of task000 and deco"),
+        ("score(t5) > 0", {}, "no run of t5; there are rope"),
+        ("score(rope) > 0", {"task": "copy"}, "no run of copy in the encoder"),
+        ("score(rope) > 0", {"model": "decoder"}, "no run of task000 in the decoder"),
         ("exact(rope, 22) > 0", {}, "length 22 was not tested"),
     ],
 )
@@ -86,18 +89,23 @@ def test_what_is_missing_is_said(
     assert told.reason.startswith(reason)
 
 
-def test_a_task_of_several_has_to_be_named(studies: Callable[..., list[Panel]]) -> None:
+def test_a_claim_is_about_its_own_task(studies: Callable[..., list[Panel]]) -> None:
     several = studies([{"rope": [0.9] * 5}, {"rope": [0.1] * 5}])
-    assert judged("score(rope) > 0.5", several).reason == "2 tables are of this study"
     verdicts = [judged("score(rope) > 0.5", several, task=f"task00{k}").verdict for k in range(2)]
     assert verdicts == ["reproduced", "not reproduced"]
+
+
+def test_two_tables_of_one_task_decide_nothing(study: Study) -> None:
+    panels = [study({"rope": [0.9] * 5}), study({"rope": [0.9] * 5})]
+    told = judged("score(rope) > 0.5", panels)
+    assert (told.verdict, told.reason) == ("undecided", "2 tables are of task000 in the encoder")
 
 
 def test_a_section_counts_and_shows_every_claim(study: Study) -> None:
     panel = study({"rope": [0.9, 0.8, 0.7, 0.9, 0.6]})
     texts = ["score(rope) > 0.5", "score(rope) > 0.95", "score(t5) > 0"]
     section = claims_section([claim(text, says=f"about {text}") for text in texts], [panel])
-    assert section.verdict == ["Of 3 claims 1 reproduced, 1 not reproduced, 1 undecided."]
+    assert section.verdict == ["Of 3 statements 1 reproduced, 1 not reproduced, 1 undecided."]
     (table,) = section.tables
     rows = [[cell.text for cell in row] for row in table.rows]
     where = "task000, encoder"
@@ -106,7 +114,8 @@ def test_a_section_counts_and_shows_every_claim(study: Study) -> None:
          "0.031"],
         ["not reproduced", f"about {texts[1]}", texts[1], where, "5",
          "−0.170 (−0.350 to −0.050)", "1.000"],
-        ["undecided: no run of t5", f"about {texts[2]}", texts[2], where, "0", "–", "–"],
+        ["undecided: no run of t5; there are rope", f"about {texts[2]}", texts[2], where, "0",
+         "–", "–"],
     ]  # fmt: skip
 
 
@@ -114,7 +123,8 @@ def test_lists_are_claims_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "expected.yaml"
     path.write_text(
         "- says: Both.\n  holds: [score(rope) > 0, score(t5) > 0]\n  task: [copy, reverse]\n"
-        "- says: One.\n  holds: score(none) < 1\n  model: decoder\n  runs: all\n"
+        "  model: encoder\n"
+        "- says: One.\n  holds: score(none) < 1\n  task: copy\n  model: decoder\n  runs: all\n"
     )
     found = read_claims(path)
     assert [(each.task, each.statement.text) for each in found] == [
@@ -122,23 +132,31 @@ def test_lists_are_claims_of_their_own(tmp_path: Path) -> None:
         ("copy", "score(t5) > 0"),
         ("reverse", "score(rope) > 0"),
         ("reverse", "score(t5) > 0"),
-        (None, "score(none) < 1"),
+        ("copy", "score(none) < 1"),
     ]
-    assert [each.model for each in found] == [None] * 4 + ["decoder"]
+    assert [each.model for each in found] == ["encoder"] * 4 + ["decoder"]
     assert [each.view.name for each in found[-2:]] == ["fitted runs", "every run, fitted or not"]
 
 
 @pytest.mark.parametrize(
     ("text", "wrong"),
     {
-        "- says: x": "claim 1: takes says and holds, and may have task, model, runs",
-        "- {says: x, holds: score(a) > 0}\n- {says: x, hold: score(a) > 0}": "claim 2: takes",
-        "- {says: x, holds: score(a) > 0, runs: some}": "claim 1: runs=some: choose one of fitted",
-        "- {says: x, holds: score(a) >> 0}": r"claim 1: holds=score\(a\) >> 0: is no single",
-        "- {says: x, holds: 3}": "claim 1: holds=3",
+        f"- {{{GOOD}}}\n- says: x": "claim 2: takes says, holds, task, model, and may have runs",
+        f"- {{{GOOD}, taks: copy}}": "claim 1: takes",
+        f"- {{{GOOD}, runs: some}}": "claim 1: runs=some: choose one of fitted, all",
+        f"- {{{GOOD}, runs: [all, fitted]}}": "claim 1: runs=.*: has to be a text$",
+        f"- {{{GOOD}}}".replace(
+            "copy", "[]"
+        ): r"claim 1: task=\[\]: has to be a text or a list of texts",
+        f"- {{{GOOD}}}".replace("copy", "{a: b}"): "claim 1: task=",
+        f"- {{{GOOD}}}".replace("says: x", "says: null"): "claim 1: says=None: has to be a text$",
+        f"- {{{GOOD}}}".replace("encoder", "[a, b]"): "claim 1: model=",
+        f"- {{{GOOD}}}".replace("> 0", ">> 0"): r"claim 1: holds=score\(a\) >> 0: is no single",
+        f"- {{{GOOD}}}".replace("score(a) > 0", "3"): "claim 1: holds=3: has to be a text",
         "says: x": "has to be a list of claims",
+        "[]": "has to be a list of claims",
         "- [": "expected.yaml: ",
-        "": "has to be a list",
+        "": "has to be a list of claims",
     }.items(),
 )
 def test_a_file_that_is_wrong_is_named(text: str, wrong: str, tmp_path: Path) -> None:

@@ -18,18 +18,20 @@ from posenc.results.statements import Scope, Statement, Unmeasured
 CLAIMS = "Claims"
 RUNS = {"fitted": GATED, "all": ALL}
 """Whose runs a claim is about: those that learned the trained lengths, or all of them."""
-KEYS = ("says", "holds", "task", "model", "runs")
+NEEDED = ("says", "holds", "task", "model")
 
 Verdict = Literal["reproduced", "not reproduced", "undecided"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 CLAIMED = (
-    "Claims were written down before the runs. By how much one is true is measured seed by seed; "
-    "p is that of the one-sided exact sign-flip test, at best 1/32 for five seeds. Reproduced: p "
-    f"is at most {LEVEL}; where a claim is about each of several lengths, at each of them, and the "
-    "table shows the one where it is least true. Not reproduced: so is p of the contrary. "
-    f"Undecided: neither, or fewer than {ENOUGH} seeds at which all that are compared are fitted "
-    "(some claims are about every run, fitted or not). Each claim is tested by itself."
+    "A claim is one or more statements that were written down before their verdict; the page of a "
+    "study tells of rows that were known by then. By how much a statement is true is measured seed "
+    "by seed; p is that of the one-sided exact sign-flip test, at best 1/32 for five seeds. "
+    f"Reproduced: p is at most {LEVEL}; of a statement about each length, at every one of them, "
+    "and the table shows the one where p is largest. Not reproduced: so is p of the contrary, there "
+    f"multiplied by the number of lengths. Undecided: neither, or fewer than {ENOUGH} seeds at "
+    "which all that are compared are fitted (some claims are about every run, fitted or not). Each "
+    "statement is tested by itself."
 )
 
 
@@ -38,9 +40,8 @@ class Claim(NamedTuple):
 
     says: str
     statement: Statement
-    task: str | None
-    """Its panel, where a study has several."""
-    model: str | None
+    task: str
+    model: str
     view: View
 
 
@@ -50,7 +51,7 @@ class Judged(NamedTuple):
     claim: Claim
     panel: Panel | None
     margins: list[float]
-    """By how much it is true, seed by seed, where it is least true."""
+    """By how much it is true, seed by seed; of several lengths, at the one where it is least so."""
     p: float | None
     verdict: Verdict
     reason: str
@@ -64,10 +65,10 @@ def read_claims(path: Path) -> list[Claim]:
     """
     try:
         entries = yaml.safe_load(path.read_text())
-    except (OSError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from None
-    if not isinstance(entries, list):
-        raise ConfigError(f"{path}: has to be a list of claims, each with says and holds")
+    if not isinstance(entries, list) or not entries:
+        raise ConfigError(f"{path}: has to be a list of claims, each with {', '.join(NEEDED)}")
     claims = []
     for number, entry in enumerate(entries, start=1):
         try:
@@ -78,31 +79,44 @@ def read_claims(path: Path) -> list[Claim]:
 
 
 def _read(entry: Any) -> list[Claim]:
-    if not isinstance(entry, dict) or not {"says", "holds"} <= entry.keys() <= set(KEYS):
-        raise ValueError(f"takes says and holds, and may have {', '.join(KEYS[2:])}")
-    runs = entry.get("runs", "fitted")
+    if not isinstance(entry, dict) or not set(NEEDED) <= entry.keys() <= {*NEEDED, "runs"}:
+        raise ValueError(f"takes {', '.join(NEEDED)}, and may have runs")
+    says, model = _word(entry, "says"), _word(entry, "model")
+    runs = _word({"runs": "fitted"} | entry, "runs")
     if runs not in RUNS:
         raise ValueError(f"runs={runs}: choose one of {', '.join(RUNS)}")
     claims = []
-    for task in _several(entry.get("task")):
-        for text in _several(entry["holds"]):
+    for task in _words(entry, "task"):
+        for text in _words(entry, "holds"):
             try:
-                statement = Statement(str(text))
+                statement = Statement(text)
             except ValueError as error:
                 raise ValueError(f"holds={text}: {error}") from None
-            claims.append(Claim(entry["says"], statement, task, entry.get("model"), RUNS[runs]))
+            claims.append(Claim(says, statement, task, model, RUNS[runs]))
     return claims
 
 
-def _several(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def _words(entry: dict[str, Any], key: str) -> list[str]:
+    """One text, or a list of them. Raises ValueError for anything else."""
+    found = entry[key] if isinstance(entry[key], list) else [entry[key]]
+    if not found or not all(isinstance(each, str) for each in found):
+        raise ValueError(
+            f"{key}={entry[key]}: has to be a text or a list of texts, a line for each"
+        )
+    return found
+
+
+def _word(entry: dict[str, Any], key: str) -> str:
+    if not isinstance(entry[key], str):
+        raise ValueError(f"{key}={entry[key]}: has to be a text")
+    return str(entry[key])
 
 
 def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
     """What the runs of its panel say to a claim."""
-    own = [panel for panel in panels if _concerns(claim, panel)]
+    own = [each for each in panels if (each.task, each.model) == (claim.task, claim.model)]
     if len(own) != 1:
-        which = " and ".join(filter(None, (claim.task, claim.model))) or "this study"
+        which = f"{claim.task} in the {claim.model}"
         told = f"{len(own)} tables are of {which}" if own else f"no run of {which}"
         return Judged(claim, None, [], None, "undecided", told)
     (panel,) = own
@@ -115,9 +129,8 @@ def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
         margins = [[claim.statement.margin(scope) for scope in each] for each in scopes]
     except Unmeasured as reason:
         return Judged(claim, panel, [], None, "undecided", str(reason))
-    least = min(margins, key=fmean)
-    p = max(map(inference.sign_flip_above, margins))
-    contrary = inference.sign_flip_above([-margin for margin in least])
+    p, _, least = max((inference.sign_flip_above(each), -fmean(each), each) for each in margins)
+    contrary = len(margins) * inference.sign_flip_above([-margin for margin in least])
     if len(least) < ENOUGH:
         told = f"{len(least)} seeds count, {ENOUGH} needed"
         return Judged(claim, panel, least, p, "undecided", told)
@@ -128,17 +141,14 @@ def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
     return Judged(claim, panel, least, p, "undecided", "too few seeds agree")
 
 
-def _concerns(claim: Claim, panel: Panel) -> bool:
-    return claim.task in (None, panel.task) and claim.model in (None, panel.model)
-
-
 def _runs(claim: Claim, panel: Panel) -> list[dict[str, Run]]:
     """The runs of all contenders that a claim names, for every seed at which all of them count."""
     counted: dict[str, dict[int, Run]] = {}
     for label in claim.statement.labels:
         contender = panel.named(label)
         if contender is None:
-            raise Unmeasured(f"no run of {label}")
+            known = ", ".join(each.label for each in panel.contenders)
+            raise Unmeasured(f"no run of {label}; there are {known}")
         counted[label] = {run.seed: run for run in claim.view.counted(contender)}
         if not counted[label]:
             raise Unmeasured(f"{label} is not fitted at any seed")
@@ -153,11 +163,11 @@ def claims_section(claims: Sequence[Claim], panels: Sequence[Panel]) -> Section:
     found = [judge(claim, panels) for claim in claims]
     table = Table(
         title=CLAIMS,
-        head=["verdict", "claim", "as rows decide it", "where", "seeds", "true by", "p"],
+        head=["verdict", "claim", "statement", "where", "seeds", "true by", "p"],
         rows=[_row(each) for each in found],
         words=(0, 1, 2, 3, 5),
     )
-    return Section(CLAIMS, [f"Of {len(found)} claims {counted(found)}."], [table])
+    return Section(CLAIMS, [f"Of {len(found)} statements {counted(found)}."], [table])
 
 
 def counted(found: Sequence[Judged]) -> str:

@@ -31,7 +31,7 @@ BANDS = "Band, where there are few encodings: 95 % interval for the mean over se
 WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
 """What an axis says at a length."""
 FAR = 10
-"""Times the trained length from which on a picture has a logarithmic axis."""
+"""Times the trained length beyond which a picture has a logarithmic axis."""
 ROUND = "indexof([1, 2, 3, 5], datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) < 0"
 """The test for what is not said of such an axis."""
 ALONE = "isolated == null || isolated == datum.label"

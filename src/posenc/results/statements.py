@@ -9,11 +9,11 @@ quotes if it has spaces:
     holds_to(E)                               the longest length up to which exact match is >= 0.9
     chance(24)  abs(x)
 
-In place of a length stands `each`, `each_trained` or `each_beyond` where the statement has to be
-true at every such length that was tested.
+In place of a length stands `each` where the statement has to be true at every length tested.
 """
 
 import ast
+import math
 import operator
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -24,16 +24,10 @@ from posenc.results.panels import Panel, Run
 CURVES = {"exact": "exact", "token": "token_accuracy", "loss": "loss"}
 SUMS = {"in_range": "trained_mean", "score": "score", "token_score": "token_score"}
 HELD = "holds_to"
-EACH: dict[str, Callable[[bool], bool]] = {
-    "each": lambda trained: True,
-    "each_trained": lambda trained: trained,
-    "each_beyond": lambda trained: not trained,
-}
-"""Which of all tested lengths such a name stands for."""
+EACH = "each"
 SIGNS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
 }
 KNOWN = ", ".join([*CURVES, *SUMS, HELD, "chance", "abs"])
 
@@ -43,7 +37,7 @@ class Unmeasured(LookupError):
 
 
 class Scope(NamedTuple):
-    """What a statement is measured on: the runs of one seed by label, and a length for EACH."""
+    """What a statement is measured on: runs of one seed by label, and the length that is EACH."""
 
     panel: Panel
     runs: Mapping[str, Run]
@@ -60,7 +54,7 @@ class Statement:
         self.text = text
         self.labels: dict[str, None] = {}
         """Of the contenders that it names, in their order."""
-        self._each: dict[str, None] = {}
+        self._each = False
         try:
             tree = ast.parse(text.strip(), mode="eval").body
         except SyntaxError:
@@ -75,19 +69,10 @@ class Statement:
         self._larger, self._smaller = self._read(larger), self._read(smaller)
         if not self.labels:
             raise ValueError("names no encoding")
-        if len(self._each) > 1:
-            raise ValueError(f"has both {' and '.join(self._each)}")
 
     def lengths(self, panel: Panel) -> list[int]:
         """Those at which it has to be true; any one where it names its own."""
-        if not self._each:
-            return panel.lengths[:1]
-        (each,) = self._each
-        tested = zip(panel.lengths, panel.in_range, strict=True)
-        found = [length for length, trained in tested if EACH[each](trained)]
-        if not found:
-            raise Unmeasured(f"{each}: no such length was tested")
-        return found
+        return panel.lengths if self._each else panel.lengths[:1]
 
     def margin(self, scope: Scope) -> float:
         """By how much it is true; negative where it is not. Raises Unmeasured."""
@@ -95,7 +80,7 @@ class Statement:
 
     def _read(self, node: ast.expr) -> Value:
         match node:
-            case ast.Constant(value=int() | float() as number):
+            case ast.Constant(value=int() | float() as number) if math.isfinite(number):
                 return lambda scope: number
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 positive = self._read(operand)
@@ -123,9 +108,11 @@ class Statement:
             case [length]:
                 place = self._place(length)
                 return lambda s: _at(s.panel, s.runs[label].curves[curve], place(s))
-            case [ast.Constant(value=int() as low), ast.Constant(value=int() as high)]:
+            case [ast.Constant(value=int() as low), ast.Constant(value=int() as high)] if (
+                low <= high
+            ):
                 return lambda s: _mean(s.panel, s.runs[label].curves[curve], low, high)
-        raise ValueError(f"{label}: takes one length, or two numbers between which to average")
+        raise ValueError(f"{label}: takes one length, or two, the first and the last of an average")
 
     def _summed(self, number: str, label: str) -> Value:
         def value(scope: Scope) -> float:
@@ -145,12 +132,12 @@ class Statement:
 
     def _place(self, node: ast.expr) -> Callable[[Scope], int]:
         match node:
-            case ast.Constant(value=int() as length):
+            case ast.Constant(value=int() as length) if length is not True:
                 return lambda scope: length
-            case ast.Name(id=name) if name in EACH:
-                self._each[name] = None
+            case ast.Name(id=name) if name == EACH:
+                self._each = True
                 return lambda scope: scope.length
-        raise ValueError(f"{ast.unparse(node)} is neither a length nor one of {', '.join(EACH)}")
+        raise ValueError(f"{ast.unparse(node)} is neither a length nor {EACH}")
 
 
 def _at(panel: Panel, curve: list[float], length: int) -> float:
@@ -162,6 +149,8 @@ def _at(panel: Panel, curve: list[float], length: int) -> float:
 def _mean(panel: Panel, curve: list[float], low: int, high: int) -> float:
     """Over all lengths from low to high, linear between those that were tested."""
     _at(panel, curve, high)
+    if low < panel.lengths[0]:
+        raise Unmeasured(f"no length below {panel.lengths[0]} was tested")
     end = panel.lengths.index(high) + 1
     mean = statistics.score(panel.lengths[:end], curve[:end], low - 1)
     if mean is None:

@@ -16,6 +16,7 @@ EXPECTED = "expected.yaml"
 """Makes a folder of experiments one of a study."""
 RESULT = "result"
 """Marks what a page says of the rows."""
+FIGURE = "![Exact match against length](figure.png)"
 QUESTION = re.compile(r"(?s)\*\*Question\.\*\* (.*?)\n\n")
 """What a page asks."""
 
@@ -60,16 +61,23 @@ class Study:
 
     def filled(self, document: Document) -> str:
         """The page with its tables made anew. Raises ConfigError where it has no place for them."""
-        text = self.page.read_text()
+        text = self._text()
         if not marked(text, RESULT):
             raise ConfigError(f"{self.page}: has no lines <!-- {RESULT} --> and <!-- end -->")
-        return renewed(text, RESULT, f"{excerpt(document)}\n")
+        return renewed(text, RESULT, f"{FIGURE}\n\n{excerpt(document)}")
+
+    def _text(self) -> str:
+        if not self.page.exists():
+            raise ConfigError(f"{self.page}: is missing; a study has a page about it")
+        return self.page.read_text()
 
     @property
     def question(self) -> str:
         """The first of its page."""
-        (question,) = QUESTION.findall(self.page.read_text())
-        return " ".join(question.split())
+        found = QUESTION.search(self._text())
+        if found is None:
+            raise ConfigError(f"{self.page}: has no paragraph that begins with **Question.**")
+        return " ".join(found[1].split())
 
     def verdict(self) -> str:
         """How many of its claims the kept rows reproduce, and what becomes of the others."""
@@ -81,7 +89,7 @@ class Study:
 
 def index(experiments: Path) -> str:
     """All studies as Markdown: what each asks, and what came of its claims."""
-    lines = ["| study | question | claims |", "|---|---|---|"]
+    lines = ["| study | question | statements |", "|---|---|---|"]
     for path in sorted(experiments.glob(f"*/{EXPECTED}")):
         study = Study.named(path.parent.name, experiments)
         link = f"[{study.name}]({experiments.name}/{study.name}/README.md)"
