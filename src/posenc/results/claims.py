@@ -28,7 +28,7 @@ CLAIMED = (
     "study tells of rows that were known by then. By how much a statement is true is measured seed "
     "by seed; p is that of the one-sided exact sign-flip test, at best 1/32 for five seeds. "
     f"Reproduced: p is at most {LEVEL}; of a statement about each length, at every one of them, "
-    "and the table shows the one where p is largest. Not reproduced: so is p of the contrary, there "
+    "and the table shows the one where p is largest. Not reproduced: p of the contrary, there "
     f"multiplied by the number of lengths. Undecided: neither, or fewer than {ENOUGH} seeds at "
     "which all that are compared are fitted (some claims are about every run, fitted or not). Each "
     "statement is tested by itself."
