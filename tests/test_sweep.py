@@ -235,12 +235,27 @@ def test_grids_are_combined_with_what_the_command_line_lists(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("given", "told"), {"3": "3", "[rope]": "['rope']", "null": "None", "[]": "[]"}.items()
+    ("given", "told"),
+    {
+        "3": "3",
+        "[rope]": "['rope']",
+        "null": "None",
+        "[]": "[]",
+        "[{encoding:[none,rope]}]": "[{'encoding': ['none', 'rope']}]",
+        "[{length:{min:1}}]": "[{'length': {'min': 1}}]",
+    }.items(),
 )
 def test_grids_that_are_none_are_refused(given: str, told: str, tmp_path: Path):
     ended = run("-m", *TINY, f"outputs={tmp_path}", f"sweeper.grids={given}", "seed=0,1")
     assert ended.code == 2
     assert ended.err.startswith(f"error: sweeper.grids={told}: must be a list of mappings")
+
+
+def test_grids_of_a_single_run_are_refused(tmp_path: Path):
+    ended = run(*TINY, f"outputs={tmp_path / 'outputs'}", "sweeper.grids=[{encoding:rope}]")
+    assert ended.code == 2
+    assert ended.err == "error: sweeper.grids: put -m first to run several\n"
+    assert not (tmp_path / "outputs").exists()
 
 
 ENDLESS = (*TINY, "trainer.max_steps=1000000", "checkpoint.every=5")

@@ -130,6 +130,8 @@ def _job(raw: DictConfig, own: HydraConf, *, quiet: bool = False) -> Result:
         raise ConfigError(
             f"hydra.sweeper.max_batch_size={size}: one failed job would end the sweep; leave it out"
         )
+    if own.mode is not RunMode.MULTIRUN and raw.sweeper.get("grids", [{}]) != [{}]:
+        raise ConfigError("sweeper.grids: put -m first to run several")
     config = load(raw)
     with to_stay("posenc.run"):
         from posenc.run import train  # imports torch, which a bad command need not wait for

@@ -50,11 +50,11 @@ def check_listed(overrides: Iterable[Override]) -> None:
 
 def check_grids(grids: Any) -> None:
     """Raises ConfigError unless these are the grids of a sweep, one at least."""
-    whole = isinstance(grids, ListConfig) and grids
-    if not whole or not all(isinstance(grid, DictConfig) for grid in grids):
-        told = OmegaConf.to_container(grids) if isinstance(grids, ListConfig) else grids
+    told: Any = OmegaConf.to_container(grids) if isinstance(grids, ListConfig) else grids
+    whole = isinstance(told, list) and told and all(isinstance(grid, dict) for grid in told)
+    if not whole or any(isinstance(each, dict | list) for grid in told for each in grid.values()):
         raise ConfigError(
-            f"sweeper.grids={told}: must be a list of mappings, such as "
+            f"sweeper.grids={told}: must be a list of mappings with texts as values, such as "
             "[{encoding:'none,rope'},{positions:random}]"
         )
 
