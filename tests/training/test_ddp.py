@@ -401,7 +401,7 @@ def test_every_encoding_is_compiled_once_for_all_lengths(
     experiment = built(
         "task=reverse", f"encoding={encoding_name}", f"model={model_name}", "length.min=5"
     )
-    rest = {"seed": 0, "accumulate": 1, "clip": None, "compiled": True}
+    rest = {"seed": 0, "accumulate": 1, "clip": None, "compiled": True, "pause": bool}
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     module = AnswerModule(experiment.net, experiment.positions, lambda net: None, **rest)
