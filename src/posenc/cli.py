@@ -85,6 +85,8 @@ def _refuse_several(raw: DictConfig) -> None:
     """What only a sweep has use for would otherwise be ignored."""
     if OmegaConf.select(raw, "launcher.jobs") is not None:
         launching.check_launcher(raw.launcher)
+    if OmegaConf.select(raw, "sweeper.grids") not in (None, [{}]):
+        raise ConfigError("sweeper.grids: put -m first to run several")
     for group, usual in zip(STARTING, ("serial", "grid"), strict=True):
         chosen = OmegaConf.select(raw, f"{group}.name")
         if chosen not in (None, usual):
@@ -130,8 +132,6 @@ def _job(raw: DictConfig, own: HydraConf, *, quiet: bool = False) -> Result:
         raise ConfigError(
             f"hydra.sweeper.max_batch_size={size}: one failed job would end the sweep; leave it out"
         )
-    if own.mode is not RunMode.MULTIRUN and raw.sweeper.get("grids", [{}]) != [{}]:
-        raise ConfigError("sweeper.grids: put -m first to run several")
     config = load(raw)
     with to_stay("posenc.run"):
         from posenc.run import train  # imports torch, which a bad command need not wait for

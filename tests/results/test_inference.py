@@ -207,6 +207,16 @@ def test_sign_flip_by_brute_force(differences: list[float]) -> None:
     assert sign_flip(differences) == brute_p(differences)
 
 
+@pytest.mark.parametrize("differences", [[0.3], [0.3, -0.1, 0.2], [0.0, 0.0, 0.1], [-0.2, -0.4]])
+def test_one_sided_by_brute_force(differences: list[float]) -> None:
+    sums = [
+        sum(sign * size for sign, size in zip(signs, differences, strict=True))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    as_much = sum(each >= sum(differences) - 1e-9 for each in sums)
+    assert inference.sign_flip_above(differences) == as_much / len(sums)
+
+
 def test_sign_flip_agrees_with_scipy(rng: np.random.Generator) -> None:
     differences = rng.normal(0.3, 1, 9)
     reference = scipy.stats.permutation_test(

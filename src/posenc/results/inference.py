@@ -74,21 +74,23 @@ def sign_flip(differences: Sequence[float]) -> float:
     The share of all 2^n ways to choose their signs that give a sum as far from zero (Fisher,
     1935). Assumes what `difference_interval` does. Raises ValueError where there is none.
     """
-    values = _finite(differences)
-    if not len(values):
-        raise ValueError("a test takes one difference at least")
-    total = values.sum()
-    flipped = total - 2 * _subsets(values)[0]
+    total, flipped = _flipped(differences)
     return float(np.mean(np.abs(flipped) >= abs(total) - ROUNDING))
 
 
 def sign_flip_above(differences: Sequence[float]) -> float:
     """The same, one-sided: under a centre of zero or less. The least is 1/2^n for n <= BLOCKS."""
+    total, flipped = _flipped(differences)
+    return float(np.mean(flipped >= total - ROUNDING))
+
+
+def _flipped(differences: Sequence[float]) -> tuple[float, Array]:
+    """Their sum, and that of every choice of signs. Raises ValueError where there is none."""
     values = _finite(differences)
     if not len(values):
         raise ValueError("a test takes one difference at least")
-    total = values.sum()
-    return float(np.mean(total - 2 * _subsets(values)[0] >= total - ROUNDING))
+    total = float(values.sum())
+    return total, total - 2 * _subsets(values)[0]
 
 
 def smallest_p(n: int) -> float:
