@@ -32,8 +32,10 @@ WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
 """What an axis says at a length."""
 FAR = 10
 """Times the trained length beyond which a picture has a logarithmic axis."""
-ROUND = "indexof([1, 2, 3, 5], datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))) < 0"
-"""The test for what is not said of such an axis."""
+FIRST_DIGIT = "datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))"
+"""Of a round number; the summand is for logarithms that fall short of a whole number."""
+ROUND = f"indexof([1, 2, 3, 5], {FIRST_DIGIT}) < 0 ? '' : datum.value"
+"""What a logarithmic axis says at a length."""
 ALONE = "isolated == null || isolated == datum.label"
 
 
@@ -168,7 +170,7 @@ def _length(column: str, far: bool) -> alt.X:
     axis = alt.Axis(grid=False, labelFlush=False, tickCount=6, labelExpr=WHOLE)
     scale = alt.Scale(zero=False, nice=False, padding=7)
     if far:
-        axis = alt.Axis(grid=False, labelFlush=False, labelExpr=f"{ROUND} ? '' : datum.value")
+        axis = alt.Axis(grid=False, labelFlush=False, labelExpr=ROUND)
         scale = alt.Scale(type="log", nice=False, padding=7)
     return alt.X(f"{column}:Q", title="length", scale=scale, axis=axis)
 

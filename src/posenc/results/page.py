@@ -15,7 +15,7 @@ from jinja2 import Environment
 
 from posenc.results.curves import Rows, datasets, ranking
 from posenc.results.document import Document
-from posenc.results.figures import NAMES, layers, looks, widest_first
+from posenc.results.figures import NAMES, ROUND, layers, looks, widest_first
 from posenc.results.labels import MISSING
 from posenc.results.panels import Panel
 
@@ -50,6 +50,7 @@ def page(document: Document, *, beside: Path) -> str:
             "specs": {name: _spec(name, labels) for name in NAMES},
             "data": [_data(panel, labels, beside) for panel in panels],
             "missing": MISSING,
+            "round": ROUND,
         }),
         library=_library(),
         program=_part("page.js"),

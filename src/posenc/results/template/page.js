@@ -23,9 +23,6 @@ const config = {
   },
 };
 
-// Of a round number; the summand is for logarithms that fall short of a whole number.
-const FIRST_DIGIT = "datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))";
-
 function logarithmic(part) {
   if (part === null || typeof part !== "object") return;
   const x = part.encoding?.x;
@@ -33,7 +30,7 @@ function logarithmic(part) {
     x.scale.type = "log";
     delete x.scale.zero;
     delete x.axis.tickCount;
-    x.axis.labelExpr = `indexof([1, 2, 3, 5], ${FIRST_DIGIT}) < 0 ? '' : datum.value`;
+    x.axis.labelExpr = charts.round;
   }
   Object.values(part).forEach(logarithmic);
 }
