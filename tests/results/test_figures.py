@@ -1,6 +1,7 @@
 """Curves as rows, and the picture that is made of them."""
 
 import io
+import math
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from posenc.results.figures import length_curves, looks
 from posenc.results.panels import Panel, panels
 from posenc.results.reading import Found
 
+LN2 = math.log(2)
 Rows = list[dict[str, Any]]
 Planted = Callable[..., Rows]
 Read = Callable[..., Found]
@@ -58,7 +60,7 @@ def test_a_line_is_the_mean_of_fitted_seeds_and_the_others_have_their_own(
     assert (fitted["fit"], unfitted["fit"]) == ("2 of 3 fitted", "1 of 3 not fitted")
     low, high = inference.mean_interval([0.6, 0.8], problems=100) or (0, 0)
     assert (fitted["exact_low"][2], fitted["exact_high"][2]) == (low, high)
-    assert (fitted["loss_low"][2], fitted["loss_high"][2]) == pytest.approx((0.2, 0.4))
+    assert (fitted["bits_low"][2], fitted["bits_high"][2]) == pytest.approx((0.2 / LN2, 0.4 / LN2))
     assert unfitted["exact_low"] == unfitted["exact_high"] == [None] * 3
 
 

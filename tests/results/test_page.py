@@ -123,7 +123,7 @@ def test_metric_and_axis_can_be_chosen(opened: Page) -> None:
     exact = first_chart(opened)
     opened.get_by_label("loss").check()
     ready(opened)
-    assert "loss, nats a token" in first_chart(opened)
+    assert "loss, bits a token" in first_chart(opened)
     assert ">chance<" not in first_chart(opened)
     opened.get_by_label("token accuracy").check()
     ready(opened)

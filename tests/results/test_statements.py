@@ -1,5 +1,6 @@
 """Statements: what they mean, by hand, and what is none."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -34,7 +35,7 @@ def margins(text: str, panel: Panel) -> list[float]:
         "exact(rope, 25) < 0.5": [-0.3],
         "0.5 > exact(rope, 25)": [-0.3],
         "token(rope, 40) > 0": [0.2],
-        "loss(rope, 40) > 0": [0.8],
+        "bits(rope, 40) > 0": [0.8 / math.log(2)],
         "exact(rope, 26, 40) > 0": [0.8 - 0.04 * 8],
         "exact(rope, 40, 40) > 0": [0.2],
         "exact(rope, 21, 40) > score(rope)": [0.0],

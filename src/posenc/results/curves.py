@@ -81,7 +81,7 @@ def _line(contender: Contender, runs: Sequence[Run]) -> dict[str, Any]:
     for name in CURVES:
         by_length = list(zip(*(run.curves[name] for run in runs), strict=True))
         ends = [_ends(name, values, problems) for values in by_length]
-        if name != "loss" and not fitted:
+        if name != "bits" and not fitted:
             ends = [(None, None)] * len(ends)
         row[name] = [fmean(values) for values in by_length]
         row[f"{name}_low"], row[f"{name}_high"] = map(list, zip(*ends, strict=True))
@@ -94,8 +94,8 @@ def _fit(run: Run) -> str:
 
 @cache  # values repeat, above all those of solved lengths
 def _ends(name: str, values: tuple[float, ...], problems: int) -> tuple[float | None, float | None]:
-    """Of the interval for the mean over seeds, or, of a loss, of what was seen."""
-    if name == "loss":
+    """Of the interval for the mean over seeds, or, of bits, of what was seen."""
+    if name == "bits":
         return min(values), max(values)
     return inference.mean_interval(values, problems=problems) or (None, None)
 

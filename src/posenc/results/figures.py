@@ -23,7 +23,7 @@ BAND = 0.05
 """How opaque that of a contender is, where there are few."""
 ALONE_BAND = 0.16
 FADED = 0.08
-NAMES = {"exact": "exact match", "token_accuracy": "token accuracy", "loss": "loss, nats a token"}
+NAMES = {"exact": "exact match", "token_accuracy": "token accuracy", "bits": "loss, bits a token"}
 GUESSED = ("exact", "token_accuracy")
 """Metrics of which chance is known."""
 CAPTION = "Line: mean over fitted seeds, dotted over seeds that are not fitted. Dot: one seed."
@@ -176,7 +176,7 @@ def _length(column: str, far: bool) -> alt.X:
 
 
 def _height(column: str, metric: str) -> alt.Y:
-    scale = alt.Scale() if metric == "loss" else alt.Scale(domain=[0, 1])
+    scale = alt.Scale() if metric == "bits" else alt.Scale(domain=[0, 1])
     return alt.Y(f"{column}:Q", title=NAMES[metric], scale=scale, axis=alt.Axis(tickCount=6))
 
 
@@ -230,7 +230,7 @@ def _of_line(metric: str) -> list[alt.Tooltip]:
         alt.Tooltip("label:N", title="encoding"),
         alt.Tooltip("length:Q"),
         alt.Tooltip(f"{metric}:Q", title=f"mean {NAMES[metric]}", format=".3f"),
-        alt.Tooltip("interval:N", title="range" if metric == "loss" else "95 % interval"),
+        alt.Tooltip("interval:N", title="range" if metric == "bits" else "95 % interval"),
         alt.Tooltip("fit:N", title="seeds"),
         alt.Tooltip("problems:Q", title="problems each"),
     ]

@@ -1,18 +1,21 @@
 """What can be compared: a panel for every task and model, a contender for every encoding in it."""
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median, median_low
 from typing import Any
 
+import polars as pl
+
 from posenc.results import statistics
 from posenc.results.labels import label, mask_tells_order
 from posenc.results.reading import EVALUATED, Found, Origin
 from posenc.results.variants import Variants, differences, told_apart
 
-CURVES = ("exact", "token_accuracy", "loss")
-"""What is measured at every length."""
+CURVES = ("exact", "token_accuracy", "bits")
+"""What is measured at every length: of answers and tokens a share, of the loss bits a token."""
 
 SAME = ["task", "model", "train_max", "length", "in_range", "chance", "token_chance"]
 """Runs are compared only where all of these agree, those by length at every length, and so do the
@@ -142,7 +145,8 @@ def panels(found: Found) -> list[Panel]:
     """Everything that was found, sorted by task, the encoder first."""
     columns = [*SAME, *CURVES, "n"]
     lists = [column for column in columns if column not in EVALUATED]
-    whole = found.rows.group_by(EVALUATED, maintain_order=True).agg(*lists)
+    rows = found.rows.with_columns(bits=pl.col("loss") / math.log(2))
+    whole = rows.group_by(EVALUATED, maintain_order=True).agg(*lists)
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in whole.iter_rows(named=True):
         task = tuple(sorted(_task(found.variants, row["fingerprint"]).items()))

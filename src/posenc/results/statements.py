@@ -3,7 +3,7 @@
 A statement compares two sums of numbers and of these, where E is the label of an encoding, in
 quotes if it has spaces:
 
-    exact(E, 24)  token(E, 24)  loss(E, 24)   at one tested length
+    exact(E, 24)  token(E, 24)  bits(E, 24)   at one tested length; bits a token
     exact(E, 21, 40)                          averaged over all lengths from 21 to 40
     in_range(E)  score(E)  token_score(E)     averaged over the trained lengths, or all beyond them
     holds_to(E)                               the longest length up to which exact match is >= 0.9
@@ -21,7 +21,7 @@ from typing import NamedTuple
 from posenc.results import statistics
 from posenc.results.panels import Panel, Run
 
-CURVES = {"exact": "exact", "token": "token_accuracy", "loss": "loss"}
+CURVES = {"exact": "exact", "token": "token_accuracy", "bits": "bits"}
 SUMS = {"in_range": "trained_mean", "score": "score", "token_score": "token_score"}
 HELD = "holds_to"
 EACH = "each"
