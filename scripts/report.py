@@ -27,6 +27,7 @@ with quiet_interrupts(), to_stay("altair"):  # the rest takes a moment
     from posenc.errors import ConfigError, one_of
     from posenc.results.charts import rasterised, svg
     from posenc.results.figures import length_curves
+    from posenc.results.labels import METRICS
     from posenc.results.legible import Legible
     from posenc.results.page import page
     from posenc.results.panels import panels
@@ -58,6 +59,10 @@ def main() -> None:
         "--baseline", metavar="NAME",
         help=f"what every encoding is compared with; default: {BASELINE} or, without it, the best",
     )  # fmt: skip
+    parser.add_argument(
+        "--metric", choices=METRICS,
+        help="what pictures show; default: exact, or what the claims of a study are about",
+    )  # fmt: skip
     parser.add_argument("--study", metavar="NAME", help="whose claims these runs are to decide")
     arguments = parser.parse_args()
     study = None if arguments.study is None else Study.named(arguments.study, EXPERIMENTS)
@@ -70,14 +75,17 @@ def main() -> None:
              if path.resolve() not in given}  # fmt: skip
     if not files:
         raise ConfigError(f"--out {out}: would be written over what is read; name another place")
+    metric = arguments.metric or ("exact" if study is None else study.metric)
     found = kept.kept() if kept else read(folders)
     for path, reason in found.skipped:
         print(f"left out: {path}: {reason}", file=sys.stderr)
     if found.rows.is_empty():
         raise ConfigError(f"no finished run below {', '.join(map(str, folders))}: train one")
-    told = document(found, arguments.baseline, claims=() if study is None else study.claims)
+    told = document(
+        found, arguments.baseline, claims=() if study is None else study.claims, metric=metric
+    )
     beside = next(iter(files.values())).parent
-    drawn = cache(lambda: svg(length_curves(panels(found))))
+    drawn = cache(lambda: svg(length_curves(panels(found), told.metric)))
     makers: dict[str, Callable[[], bytes]] = {
         "html": lambda: page(told, beside=beside).encode(),
         "md": lambda: markdown(told, beside=beside).encode(),

@@ -1,5 +1,6 @@
 """Studies: each can be run, was run, and its page says what its kept rows do."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -127,6 +128,40 @@ def test_a_format_that_is_asked_for_is_all_that_is_written(copied: Path) -> None
     done = script(copied, "--study", "who_bit_whom", "--format", "svg")
     assert done.stderr == f"wrote {page.parent / 'figure.svg'}\n"
     assert "| mine |" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("statements", "metric"),
+    [
+        (["bits(a, 9) < 1", "bits(b, 9) > 1"], "bits"),
+        (["bits(a, 9) < 1", "score(a) > 0"], "exact"),
+        (["token(a, each) > 0"], "token_accuracy"),
+        (["token_score(a) > 0"], "exact"),
+        ([], "exact"),
+    ],
+)
+def test_a_figure_shows_what_the_claims_are_about(
+    statements: list[str], metric: str, tmp_path: Path
+) -> None:
+    claims = [{"says": "x", "holds": each, "task": "copy", "model": "m"} for each in statements]
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / EXPECTED).write_text(json.dumps(claims))
+    assert Study.named("new", tmp_path).metric == metric
+
+
+def test_a_study_without_claims_ranks(copied: Path) -> None:
+    folder = copied / "experiments" / "three_tasks"
+    shutil.copytree(EXPERIMENTS / "three_tasks", folder)
+    (folder / EXPECTED).write_text("[]\n")
+    page = folder / "README.md"
+    page.write_text("# Three\n\n**Question.** Which?\n\n<!-- result -->\n<!-- end -->\n")
+    done = script(copied, "--study", "three_tasks")
+    assert done.returncode == 0, done.stderr
+    assert "## Claims" not in done.stdout
+    first, *others = re.findall("(?m)^### (.*)", page.read_text())
+    assert first == "Across tasks, encoder"
+    assert others == ["even_pairs, encoder", "first_of_two, encoder", "who_bit_whom, encoder"]
+    assert "three_tasks/README.md) | Which? | none: a ranking |" in index(folder.parent)
 
 
 def test_no_such_study_is_refused_with_the_choices(copied: Path) -> None:

@@ -154,7 +154,6 @@ def test_lists_are_claims_of_their_own(tmp_path: Path) -> None:
         f"- {{{GOOD}}}".replace("> 0", ">> 0"): r"claim 1: holds=score\(a\) >> 0: is no single",
         f"- {{{GOOD}}}".replace("score(a) > 0", "3"): "claim 1: holds=3: has to be a text",
         "says: x": "has to be a list of claims",
-        "[]": "has to be a list of claims",
         "- [": "expected.yaml: ",
         "": "has to be a list of claims",
     }.items(),

@@ -190,7 +190,7 @@ def test_tables_sort_with_what_is_missing_last(page: Page, tmp_path: Path) -> No
         ],
         foot=[[Cell("chance"), Cell("0.5", 0.5)]],
     )
-    told = Document("", [Section("s", [], [table])], [], [])
+    told = Document("", "exact", [Section("s", [], [table])], [], [])
     place = tmp_path / "report.html"
     place.write_text(written(told, beside=tmp_path))
     show(page, place)

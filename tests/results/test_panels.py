@@ -43,7 +43,9 @@ def test_a_run_keeps_its_curves_and_what_sums_them_up(planted: Planted, found: R
     [panel] = panels(found(planted(GOOD, token_accuracy=0.75, n=64)))
     [[run]] = [contender.runs for contender in panel.contenders]
     assert run.curves["exact"] == list(GOOD.values())
-    assert run.curves["bits"] == pytest.approx([(1 - value) / math.log(2) for value in GOOD.values()])
+    assert run.curves["bits"] == pytest.approx(
+        [(1 - value) / math.log(2) for value in GOOD.values()]
+    )
     assert (run.trained_mean, run.token_score, run.holds_to) == (1.0, 0.75, 25)
     assert (run.problems, run.fingerprint, run.evaluation) == (64, "f0", "e0")
     assert (panel.lengths, panel.in_range) == ([*GOOD], [True, True, False, False])

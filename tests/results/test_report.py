@@ -1,6 +1,7 @@
 """From run folders to a report: as a document, as Markdown, on a terminal and by the script."""
 
 import io
+import math
 import os
 import shutil
 import subprocess
@@ -66,6 +67,21 @@ class TestDocument:
             *scored(planted, 0.7, 0.7, encoding="t5"),
             *scored(planted, 0.7, 0.7, encoding="t5", task="copy"),
             *scored(planted, 0.1, 0.1, encoding="rope", task="copy"),
+        ]
+
+    def test_bits_are_means_over_all_runs_the_fewest_at_the_end_first(
+        self, planted: Planted, found: Read
+    ) -> None:
+        rows = [
+            *planted({20: 1.0, 40: 0.5}, loss=math.log(2), encoding="rope"),
+            *planted({20: 1.0, 40: 0.5}, loss=3 * math.log(2), encoding="rope", seed=1),
+            *planted({20: 0.1, 40: 0.5}, loss=1.5 * math.log(2), encoding="t5"),
+        ]
+        first = document(found(rows), metric="bits").sections[0].tables[0]
+        assert first.head == ["encoding", "runs", "in range", "2x: 40"]
+        assert [[cell.text for cell in row] for row in first.rows] == [
+            ["t5", "1", "1.50", "1.50"],
+            ["rope", "2", "2.00", "2.00"],
         ]
 
     def test_panels_come_first_and_then_what_is_over_all(
@@ -277,6 +293,14 @@ class TestScript:
         assert (refused.code, refused.out) == (2, "")
         assert refused.err == "error: --baseline 'alibi': choose one of rope, t5\n"
         assert not (outputs / "results.csv").exists()
+
+    def test_pictures_and_tables_show_the_metric_that_is_asked_for(self, outputs: Path) -> None:
+        ended = report(outputs, "--metric", "bits", "--format", "svg,html")
+        assert "### loss, bits a token, over all runs: trained to length 20" in ended.out
+        assert "loss, bits a token" in (outputs / "figure.svg").read_text()
+        assert 'value="bits" checked' in (outputs / "report.html").read_text()
+        assert "loss, bits" not in report(outputs, "--format", "svg").out
+        assert "loss, bits" not in (outputs / "figure.svg").read_text()
 
     def test_what_is_left_out_is_said_first(
         self, outputs: Path, planted: Planted, write_run: WriteRun

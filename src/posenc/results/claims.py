@@ -61,13 +61,15 @@ class Judged(NamedTuple):
 def read_claims(path: Path) -> list[Claim]:
     """Of an expected.yaml, in its order; lists of tasks and statements are claims of their own.
 
+    An empty list claims nothing.
+
     Raises ConfigError, naming file and claim, for anything that is no claim.
     """
     try:
         entries = yaml.safe_load(path.read_text())
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from None
-    if not isinstance(entries, list) or not entries:
+    if not isinstance(entries, list):
         raise ConfigError(f"{path}: has to be a list of claims, each with {', '.join(NEEDED)}")
     claims = []
     for number, entry in enumerate(entries, start=1):

@@ -6,7 +6,8 @@ from statistics import fmean
 from typing import Any
 
 from posenc.results import inference
-from posenc.results.panels import CURVES, Contender, Panel, Run
+from posenc.results.labels import METRICS
+from posenc.results.panels import Contender, Panel, Run
 
 FEW = 30
 """Lengths that are marked on a line; more would hide it."""
@@ -78,7 +79,7 @@ def _line(contender: Contender, runs: Sequence[Run]) -> dict[str, Any]:
         "fit": f"{len(runs)} of {len(contender.runs)} {_fit(runs[0])}",
         "problems": problems,
     }
-    for name in CURVES:
+    for name in METRICS:
         by_length = list(zip(*(run.curves[name] for run in runs), strict=True))
         ends = [_ends(name, values, problems) for values in by_length]
         if name != "bits" and not fitted:

@@ -45,6 +45,8 @@ class Document:
 
     summary: str
     """How many runs, of how many encodings and tasks."""
+    metric: str
+    """What pictures show first."""
     sections: list[Section]
     appendices: list[Section]
     reading: list[str]

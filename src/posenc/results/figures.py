@@ -7,7 +7,7 @@ import altair as alt
 
 from posenc.results.charts import GREY, styled
 from posenc.results.curves import CLEAR, datasets, ranking
-from posenc.results.labels import MASK_TELLS_ORDER
+from posenc.results.labels import MASK_TELLS_ORDER, METRICS
 from posenc.results.panels import Panel
 
 COLOURS = (
@@ -23,7 +23,6 @@ BAND = 0.05
 """How opaque that of a contender is, where there are few."""
 ALONE_BAND = 0.16
 FADED = 0.08
-NAMES = {"exact": "exact match", "token_accuracy": "token accuracy", "bits": "loss, bits a token"}
 GUESSED = ("exact", "token_accuracy")
 """Metrics of which chance is known."""
 CAPTION = "Line: mean over fitted seeds, dotted over seeds that are not fitted. Dot: one seed."
@@ -61,8 +60,8 @@ def widest_first(labels: Sequence[str]) -> list[str]:
     return sorted(labels, key=lambda label: -own[label].width)
 
 
-def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
-    """Exact match against length as a picture.
+def length_curves(panels: Sequence[Panel], metric: str = "exact") -> alt.ConcatChart:
+    """A metric against length as a picture.
 
     A line is the mean over fitted seeds, thin and dotted over those that are not fitted; a dot is
     one seed, a band the interval over seeds, where there are few enough to be told apart. The
@@ -70,7 +69,7 @@ def length_curves(panels: Sequence[Panel]) -> alt.ConcatChart:
     """
     labels = ranking(panels)
     bands = any(len(panel.contenders) <= CLEAR for panel in panels)
-    drawn = {far: layers("exact", labels, far=far) for far in (False, True)}
+    drawn = {far: layers(metric, labels, far=far) for far in (False, True)}
     caption = alt.TitleParams(
         [CAPTION, BANDS] if bands else [CAPTION],
         orient="bottom",
@@ -177,7 +176,7 @@ def _length(column: str, far: bool) -> alt.X:
 
 def _height(column: str, metric: str) -> alt.Y:
     scale = alt.Scale() if metric == "bits" else alt.Scale(domain=[0, 1])
-    return alt.Y(f"{column}:Q", title=NAMES[metric], scale=scale, axis=alt.Axis(tickCount=6))
+    return alt.Y(f"{column}:Q", title=METRICS[metric], scale=scale, axis=alt.Axis(tickCount=6))
 
 
 def _legend(labels: Sequence[str]) -> alt.Legend:
@@ -229,7 +228,7 @@ def _of_line(metric: str) -> list[alt.Tooltip]:
     return [
         alt.Tooltip("label:N", title="encoding"),
         alt.Tooltip("length:Q"),
-        alt.Tooltip(f"{metric}:Q", title=f"mean {NAMES[metric]}", format=".3f"),
+        alt.Tooltip(f"{metric}:Q", title=f"mean {METRICS[metric]}", format=".3f"),
         alt.Tooltip("interval:N", title="range" if metric == "bits" else "95 % interval"),
         alt.Tooltip("fit:N", title="seeds"),
         alt.Tooltip("problems:Q", title="problems each"),
@@ -241,6 +240,6 @@ def _of_seed(metric: str) -> list[alt.Tooltip]:
         alt.Tooltip("label:N", title="encoding"),
         alt.Tooltip("seed:Q"),
         alt.Tooltip("length:Q"),
-        alt.Tooltip(f"{metric}:Q", title=NAMES[metric], format=".3f"),
+        alt.Tooltip(f"{metric}:Q", title=METRICS[metric], format=".3f"),
         alt.Tooltip("fit:N", title="run"),
     ]

@@ -3,6 +3,13 @@
 MISSING = "–"
 """Stands where there is no number."""
 
+METRICS = {
+    "exact": "exact match",
+    "token_accuracy": "token accuracy",
+    "bits": "loss, bits a token",
+}
+"""What is measured at every length -> what it is called."""
+
 MASK_TELLS_ORDER = "the causal mask itself tells order"
 """What is said beside a run that `mask_tells_order` marks."""
 

@@ -15,8 +15,8 @@ from jinja2 import Environment
 
 from posenc.results.curves import Rows, datasets, ranking
 from posenc.results.document import Document
-from posenc.results.figures import NAMES, ROUND, layers, looks, widest_first
-from posenc.results.labels import MISSING
+from posenc.results.figures import ROUND, layers, looks, widest_first
+from posenc.results.labels import METRICS, MISSING
 from posenc.results.panels import Panel
 
 PARTS = files("posenc.results") / "template"
@@ -41,13 +41,13 @@ def page(document: Document, *, beside: Path) -> str:
     return environment.from_string(_part("page.html")).render(
         document=document,
         looks=looks(labels),
-        metrics={name: NAMES[name] for name in NAMES if _tells(name, panels)},
+        metrics={name: METRICS[name] for name in METRICS if _tells(name, panels)},
         address=address,
         long=LONG,
         wide=WIDE,
         style=_part("page.css"),
         charts=_json({
-            "specs": {name: _spec(name, labels) for name in NAMES},
+            "specs": {name: _spec(name, labels) for name in METRICS},
             "data": [_data(panel, labels, beside) for panel in panels],
             "missing": MISSING,
             "round": ROUND,

@@ -10,12 +10,9 @@ from typing import Any
 import polars as pl
 
 from posenc.results import statistics
-from posenc.results.labels import label, mask_tells_order
+from posenc.results.labels import METRICS, label, mask_tells_order
 from posenc.results.reading import EVALUATED, Found, Origin
 from posenc.results.variants import Variants, differences, told_apart
-
-CURVES = ("exact", "token_accuracy", "bits")
-"""What is measured at every length: of answers and tokens a share, of the loss bits a token."""
 
 SAME = ["task", "model", "train_max", "length", "in_range", "chance", "token_chance"]
 """Runs are compared only where all of these agree, those by length at every length, and so do the
@@ -30,7 +27,7 @@ class Run:
     fingerprint: str
     evaluation: str
     curves: dict[str, list[float]]
-    """Those of CURVES."""
+    """Those of METRICS."""
     problems: int
     """Problems asked at a length; at that which has the fewest."""
     trained_mean: float | None
@@ -143,7 +140,7 @@ def mean_of(runs: Iterable[Run], number: str) -> float | None:
 
 def panels(found: Found) -> list[Panel]:
     """Everything that was found, sorted by task, the encoder first."""
-    columns = [*SAME, *CURVES, "n"]
+    columns = [*SAME, *METRICS, "n"]
     lists = [column for column in columns if column not in EVALUATED]
     rows = found.rows.with_columns(bits=pl.col("loss") / math.log(2))
     whole = rows.group_by(EVALUATED, maintain_order=True).agg(*lists)
@@ -209,7 +206,7 @@ def _run(row: dict[str, Any], found: Found) -> Run:
         seed=row["seed"],
         fingerprint=row["fingerprint"],
         evaluation=row["evaluation"],
-        curves={name: row[name] for name in CURVES},
+        curves={name: row[name] for name in METRICS},
         problems=min(row["n"]),
         trained_mean=statistics.trained_mean(row["exact"], row["in_range"]),
         score=statistics.score(lengths, row["exact"], train_max),

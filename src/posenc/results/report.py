@@ -11,6 +11,7 @@ from urllib.parse import quote
 from posenc.errors import ConfigError
 from posenc.results import statistics
 from posenc.results.across import across
+from posenc.results.bits_table import bits_table
 from posenc.results.claims import CLAIMED, CLAIMS, Claim, claims_section
 from posenc.results.comparable import remarks
 from posenc.results.comparing import (
@@ -69,22 +70,29 @@ READING = [
 ]
 
 
-def document(found: Found, baseline: str | None = None, claims: Sequence[Claim] = ()) -> Document:
+def document(
+    found: Found,
+    baseline: str | None = None,
+    claims: Sequence[Claim] = (),
+    metric: str = "exact",
+) -> Document:
     """What these runs come to, every encoding compared with `baseline`, or else with BASELINE.
 
     Where a panel lacks it, its best contender takes its place. What was claimed beforehand stands
-    first. Raises ConfigError where no panel has a baseline that was named.
+    first, and pictures show `metric` first; if that is bits, a panel has a table of them. Raises
+    ConfigError where no panel has a baseline that was named.
     """
     several = panels(found)
     labels = sorted({each.label for panel in several for each in panel.contenders})
     if baseline is not None and baseline not in labels:
         raise ConfigError(f"--baseline '{baseline}': choose one of {', '.join(labels)}")
-    sections = [_section(panel, found, baseline or BASELINE) for panel in several]
+    sections = [_section(panel, found, baseline or BASELINE, metric) for panel in several]
     appendices = [Section("Every run", [], [runs_table(several)])]
     if found.skipped:
         appendices.insert(0, Section("Left out", [], [skipped_table(found.skipped)]))
     return Document(
         summary=_summary(several, found),
+        metric=metric,
         sections=[*_claimed(claims, several), *sections, *across(several)],
         appendices=appendices,
         reading=[*([CLAIMED] if claims else []), *READING],
@@ -95,11 +103,13 @@ def _claimed(claims: Sequence[Claim], several: Sequence[Panel]) -> list[Section]
     return [claims_section(claims, several)] if claims else []
 
 
-def _section(panel: Panel, found: Found, baseline: str) -> Section:
+def _section(panel: Panel, found: Found, baseline: str, metric: str) -> Section:
     own = panel.named(baseline)
     tables = [results_table(panel, remarks(panel, found.variants)), *_comparisons(panel, own)]
     if any(each.parameters is not None for each in panel.contenders):
         tables.append(cost_table(panel, own or panel.contenders[0]))
+    if metric == "bits":
+        tables.insert(0, bits_table(panel))
     return Section(panel.title, verdict(panel, own), tables, panel)
 
 
@@ -167,14 +177,19 @@ def markdown(document: Document, *, beside: Path) -> str:
 
 
 def excerpt(document: Document) -> str:
-    """What came of the claims, and how far every encoding holds, in Markdown below a heading."""
-    claims = [section for section in document.sections if section.title == CLAIMS]
+    """How far every encoding holds, in Markdown below a heading.
+
+    What came of the claims stands first or, where there are none, how all tasks rank encodings.
+    """
+    first = [section for section in document.sections if section.title == CLAIMS]
+    if not first:
+        first = [section for section in document.sections if section.panel is None]
     held = [
         replace(section, verdict=[], tables=section.tables[:1])
         for section in document.sections
         if section.panel
     ]
-    return _text([], [*claims, *held], Path(), level=3)
+    return _text([], [*first, *held], Path(), level=3)
 
 
 def _text(parts: list[str], sections: Sequence[Section], beside: Path, level: int = 2) -> str:

@@ -54,6 +54,8 @@ class Statement:
         self.text = text
         self.labels: dict[str, None] = {}
         """Of the contenders that it names, in their order."""
+        self.measures: set[str] = set()
+        """What it compares: names among CURVES and SUMS."""
         self._each = False
         try:
             tree = ast.parse(text.strip(), mode="eval").body
@@ -104,6 +106,7 @@ class Statement:
         raise ValueError(f"{ast.unparse(node)} is neither a number nor a right use of {KNOWN}")
 
     def _on_curve(self, curve: str, label: str, where: list[ast.expr]) -> Value:
+        self.measures.add(curve)
         match where:
             case [length]:
                 place = self._place(length)
@@ -115,6 +118,8 @@ class Statement:
         raise ValueError(f"{label}: takes one length, or two, the first and the last of an average")
 
     def _summed(self, number: str, label: str) -> Value:
+        self.measures.add(number)
+
         def value(scope: Scope) -> float:
             found: float | None = getattr(scope.runs[label], number)
             if found is None:

@@ -8,6 +8,7 @@ from posenc.errors import ConfigError, check_choice
 from posenc.marks import marked, renewed
 from posenc.results.claims import Claim, counted, judge, read_claims
 from posenc.results.document import Document
+from posenc.results.labels import METRICS
 from posenc.results.panels import panels
 from posenc.results.reading import Found, read
 from posenc.results.report import excerpt
@@ -16,7 +17,6 @@ EXPECTED = "expected.yaml"
 """Makes a folder of experiments one of a study."""
 RESULT = "result"
 """Marks what a page says of the rows."""
-FIGURE = "![Exact match against length](figure.png)"
 QUESTION = re.compile(r"(?s)\*\*Question\.\*\* (.*?)\n\n")
 """What a page asks."""
 
@@ -55,6 +55,12 @@ class Study:
         return read([self.rows])
 
     @property
+    def metric(self) -> str:
+        """What its figure shows: the one thing that all its claims compare, or else exact match."""
+        measures = set().union(*(claim.statement.measures for claim in self.claims))
+        return measures.pop() if len(measures) == 1 and measures <= METRICS.keys() else "exact"
+
+    @property
     def page(self) -> Path:
         """What was asked, what was expected, what came out."""
         return self.folder / "README.md"
@@ -64,7 +70,8 @@ class Study:
         text = self._text()
         if not marked(text, RESULT):
             raise ConfigError(f"{self.page}: has no lines <!-- {RESULT} --> and <!-- end -->")
-        return renewed(text, RESULT, f"{FIGURE}\n\n{excerpt(document)}")
+        figure = f"![{METRICS[self.metric].capitalize()} against length](figure.png)"
+        return renewed(text, RESULT, f"{figure}\n\n{excerpt(document)}")
 
     def _text(self) -> str:
         if not self.page.exists():
@@ -83,6 +90,8 @@ class Study:
         """How many of its claims the kept rows reproduce, and what becomes of the others."""
         if not self.rows.exists():
             return "not run yet"
+        if not self.claims:
+            return "none: a ranking"
         several = panels(self.kept())
         return counted([judge(claim, several) for claim in self.claims])
 
