@@ -251,9 +251,8 @@ def slots_of(kind):
     return Slots(2, 8, coordinates=torch.stack([PLACES.flip(1), PLACES], dim=-1))
 
 
-@pytest.mark.parametrize("source", [Abacus(max_offset=4), Coupled(coordinate=1, max_offset=4)])
-def test_marks_of_the_task_start_at_one_offset_for_a_batch_and_zero_stays(source):
-    slots = slots_of(type(source))
+def test_places_start_at_one_offset_for_a_batch_and_zero_stays():
+    source, slots = Abacus(max_offset=4), slots_of(Abacus)
     assert torch.equal(source.evaluate(slots, generator()), PLACES)
     offsets = []
     for seed in range(200):
@@ -268,11 +267,47 @@ def test_marks_of_the_task_start_at_one_offset_for_a_batch_and_zero_stays(source
     assert source.bound_at_eval(slots) == 3 + 1
 
 
-@pytest.mark.parametrize("kind", [Abacus, Coupled])
-def test_without_an_offset_training_sees_what_evaluation_does(kind):
-    settings = {"coordinate": 1} if kind is Coupled else {}
-    source, slots = kind(max_offset=0, **settings), slots_of(kind)
-    assert torch.equal(source.train(slots, generator()), source.evaluate(slots, generator()))
+def test_coupled_ids_start_anywhere_for_every_row_that_leaves_them_in_range():
+    """Rows with largest ids 3 and 1, which may move by 0 to 4 and 0 to 6."""
+    places = torch.tensor([[3, 2, 1, 0], [0, 1, 1, 0]])
+    source = Coupled(coordinate=1, max_position=7)
+    slots = Slots(2, 4, coordinates=torch.stack([places.flip(1), places], dim=-1))
+    assert torch.equal(source.evaluate(slots, generator()), places)
+    offsets = []
+    for seed in range(350):
+        ids = source.train(slots, generator(seed))
+        assert ids.dtype == torch.int64
+        assert torch.equal(ids == 0, places == 0)
+        moved = [(row - start)[start > 0].unique() for row, start in zip(ids, places, strict=True)]
+        offsets.append(tuple(int(each) for each in moved))
+    first, second = zip(*offsets, strict=True)
+    assert ({*first}, {*second}) == ({*range(5)}, {*range(7)})
+    assert min(map(first.count, range(5))) > 40
+    assert min(map(second.count, range(7))) > 25
+    assert len({*offsets}) > 30  # rows move by themselves
+    assert source.bound(slots) == 7 + 1
+    assert source.bound_at_eval(slots) == 3 + 1
+
+
+def test_rows_with_the_same_ids_start_by_themselves():
+    ids = Coupled(coordinate=1, max_position=40).train(slots_of(Coupled), generator())
+    assert ids.shape == (2, 8)
+    assert not torch.equal(*ids)
+
+
+def test_coupled_ids_that_have_no_room_in_training_are_refused_and_not_afterwards():
+    source, slots = Coupled(coordinate=1, max_position=2), slots_of(Coupled)
+    for use in (lambda: source.bound(slots), lambda: source.train(slots, generator())):
+        with pytest.raises(ConfigError, match=r"^positions\.max_position=2: .*ids up to 3, set"):
+            use()
+    assert torch.equal(source.evaluate(slots, generator()), PLACES)
+
+
+@pytest.mark.parametrize("source", [Abacus(max_offset=0), Coupled(coordinate=1, max_position=3)])
+def test_without_room_to_move_training_sees_what_evaluation_does(source):
+    slots = slots_of(type(source))
+    seen = source.evaluate(slots, generator()).expand(2, 8)
+    assert torch.equal(source.train(slots, generator()).expand(2, 8), seen)
     assert source.bound(slots) == source.bound_at_eval(slots) == 4
 
 
@@ -335,7 +370,7 @@ def test_sources_side_by_side_are_averaged_as_the_one_that_draws_most():
         (lambda: Interpolated(trained_length=float("inf")), r"positions\.trained_length=inf"),
         (lambda: Interpolated(trained_length=True), r"positions\.trained_length=True"),
         (lambda: Abacus(max_offset=-1), r"positions\.max_offset=-1"),
-        (lambda: Coupled(max_offset=-1), r"positions\.max_offset=-1"),
+        (lambda: Coupled(max_position=0), r"positions\.max_position=0"),
         (lambda: Coupled(coordinate=-1), r"positions\.coordinate=-1"),
     ],
 )
