@@ -61,12 +61,17 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument(
         "--metric", choices=METRICS,
-        help="what pictures show; default: exact, or what the claims of a study are about",
+        help="what pictures show, and bits a table, too; default: exact, or what a study is about",
     )  # fmt: skip
     parser.add_argument("--study", metavar="NAME", help="whose claims these runs are to decide")
     arguments = parser.parse_args()
     study = None if arguments.study is None else Study.named(arguments.study, EXPERIMENTS)
     kept = None if arguments.folders else study
+    if kept and arguments.metric and not arguments.out:
+        raise ConfigError(
+            f"--metric {arguments.metric}: the figure of a study shows {kept.metric}, what its "
+            "claims are about; name another place by --out"
+        )
     folders = arguments.folders or [kept.rows if kept else OUTPUTS]
     out = arguments.out or (kept.folder if kept else folders[0])
     formats = arguments.format or ("png" if kept else ",".join(NAMES))

@@ -173,6 +173,17 @@ def test_a_study_without_claims_ranks(copied: Path) -> None:
     assert "three_tasks/README.md) | Which? | none: a ranking |" in index(folder.parent)
 
 
+def test_another_metric_of_a_kept_study_goes_to_another_place(copied: Path) -> None:
+    folder = copied / "experiments" / "who_bit_whom"
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    done = script(copied, "--study", "who_bit_whom", "--metric", "bits")
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: --metric bits: the figure of a study shows exact")
+    done = script(copied, "--study", "who_bit_whom", "--metric", "bits", "--out", "new")
+    assert done.stderr == "wrote new/figure.png\n"
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
 def test_no_such_study_is_refused_with_the_choices(copied: Path) -> None:
     done = script(copied, "--study", "copyy")
     assert done.returncode == 2
