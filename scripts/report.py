@@ -67,20 +67,20 @@ def main() -> None:
     arguments = parser.parse_args()
     study = None if arguments.study is None else Study.named(arguments.study, EXPERIMENTS)
     kept = None if arguments.folders else study
-    if kept and arguments.metric and not arguments.out:
-        raise ConfigError(
-            f"--metric {arguments.metric}: the figure of a study shows {kept.metric}, what its "
-            "claims are about; name another place by --out"
-        )
     folders = arguments.folders or [kept.rows if kept else OUTPUTS]
     out = arguments.out or (kept.folder if kept else folders[0])
+    metric = arguments.metric or ("exact" if study is None else study.metric)
+    if kept and metric != kept.metric and out.resolve() == kept.folder.resolve():
+        raise ConfigError(
+            f"--metric {metric}: the figure of a study shows {kept.metric}, what its "
+            "claims are about; name another place by --out"
+        )
     formats = arguments.format or ("png" if kept else ",".join(NAMES))
     given = {place.resolve() for place in folders}
     files = {each: path for each, path in _files(out, formats).items()
              if path.resolve() not in given}  # fmt: skip
     if not files:
         raise ConfigError(f"--out {out}: would be written over what is read; name another place")
-    metric = arguments.metric or ("exact" if study is None else study.metric)
     found = kept.kept() if kept else read(folders)
     for path, reason in found.skipped:
         print(f"left out: {path}: {reason}", file=sys.stderr)

@@ -297,10 +297,16 @@ def test_rows_with_the_same_ids_start_by_themselves():
 
 def test_coupled_ids_that_have_no_room_in_training_are_refused_and_not_afterwards():
     source, slots = Coupled(coordinate=1, max_position=2), slots_of(Coupled)
-    for use in (lambda: source.bound(slots), lambda: source.train(slots, generator())):
-        with pytest.raises(ConfigError, match=r"^positions\.max_position=2: .*ids up to 3, set"):
-            use()
+    with pytest.raises(ConfigError, match=r"^positions\.max_position=2: .*ids up to 3, set"):
+        source.bound(slots)
     assert torch.equal(source.evaluate(slots, generator()), PLACES)
+
+
+@pytest.mark.parametrize("source", [Abacus(), Coupled()])
+def test_marks_on_another_device_stay_there(source):
+    places = PLACES.to("meta")
+    slots = Slots(2, 8, places=places, coordinates=places[..., None])
+    assert source.train(slots, generator()).device == places.device
 
 
 @pytest.mark.parametrize("source", [Abacus(max_offset=0), Coupled(coordinate=1, max_position=3)])

@@ -67,9 +67,11 @@ def test_every_length_has_to_agree(study: Study) -> None:
     told = judged("exact(rope, each) > 0.95", [panel])
     assert told.margins == pytest.approx([-0.05, -0.15, -0.25, -0.05, -0.35])
     assert told.verdict == "undecided"  # the contrary, at one of two lengths, is only at 2/32
+    assert told.reason == "5 seeds agree against it, too few for 2 lengths"
     seven = study({"rope": [0.9, 0.8, 0.7, 0.9, 0.6, 0.5, 0.4]})
     assert judged("exact(rope, each) > 0.95", [seven]).verdict == "not reproduced"
-    assert judged("exact(rope, each) > 0.85", [panel]).verdict == "undecided"
+    told = judged("exact(rope, each) > 0.85", [panel])
+    assert (told.verdict, told.reason) == ("undecided", "too few seeds agree")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page
 
 from posenc.results.document import Cell, Document, Section, Table
+from posenc.results.labels import METRICS
 from posenc.results.page import PARTS
 from posenc.results.page import page as written
 from posenc.results.panels import panels
@@ -110,6 +111,18 @@ def test_an_encoding_is_seen_alone_by_click_and_by_key(opened: Page) -> None:
     opened.keyboard.press("Enter")
     opened.wait_for_timeout(100)
     assert lines(opened) == before
+
+
+@pytest.mark.parametrize("metric", ["bits", "token_accuracy"])
+def test_a_page_opens_on_the_metric_that_is_asked_for(
+    metric: str, page: Page, planted: Planted, found: Read, tmp_path: Path
+) -> None:
+    """Answers of one token have no token accuracy of their own; who asks for it gets it."""
+    place = tmp_path / "report.html"
+    told = document(found(planted(GOOD)), metric=metric)
+    place.write_text(written(told, beside=tmp_path))
+    show(page, place)
+    assert METRICS[metric] in first_chart(page)
 
 
 def test_an_isolated_encoding_stays_so_when_the_chart_is_drawn_anew(opened: Page) -> None:

@@ -73,15 +73,17 @@ class TestDocument:
         self, planted: Planted, found: Read
     ) -> None:
         rows = [
-            *planted({20: 1.0, 40: 0.5}, loss=math.log(2), encoding="rope"),
-            *planted({20: 1.0, 40: 0.5}, loss=3 * math.log(2), encoding="rope", seed=1),
+            *planted({20: 1.0}, loss=0.5 * math.log(2), encoding="rope"),
+            *planted({40: 0.5}, loss=math.log(2), encoding="rope"),
+            *planted({20: 1.0}, loss=1.5 * math.log(2), encoding="rope", seed=1),
+            *planted({40: 0.5}, loss=3 * math.log(2), encoding="rope", seed=1),
             *planted({20: 0.1, 40: 0.5}, loss=1.5 * math.log(2), encoding="t5"),
         ]
         first = document(found(rows), metric="bits").sections[0].tables[0]
         assert first.head == ["encoding", "runs", "in range", "2x: 40"]
         assert [[cell.text for cell in row] for row in first.rows] == [
             ["t5", "1", "1.50", "1.50"],
-            ["rope", "2", "2.00", "2.00"],
+            ["rope", "2", "1.00", "2.00"],
         ]
 
     def test_panels_come_first_and_then_what_is_over_all(

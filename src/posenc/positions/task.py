@@ -18,11 +18,11 @@ class Coupled(Marked):
     """Column `coordinate` of the task's own ids, in training moved up for every problem.
 
     By how much is uniform over all that leaves its largest id at `max_position` or below, so the
-    ids up to there are trained, whatever the length. An addition of n digits takes those up to
-    n + 2.
+    ids up to there are trained, whatever the length, and those of longer problems are not. An
+    addition of n digits takes those up to n + 2, or n + 3 in plain order.
 
-    Raises ConfigError for a setting out of range, for a task without such a column, and for a
-    trained problem whose ids go beyond `max_position`.
+    Raises ConfigError for a setting out of range, for a task without such a column, and, as
+    `bound`, for a trained problem whose ids go beyond `max_position`.
     """
 
     def __init__(self, *, coordinate: int = 0, max_position: int = 102) -> None:
@@ -55,6 +55,6 @@ class Coupled(Marked):
 
     def train(self, slots: Slots, generator: torch.Generator) -> Tensor:
         ids = self.marks(slots)
-        choices = self.bound(slots) - ids.amax(dim=1, keepdim=True)
+        choices = self.max_position + 1 - ids.amax(dim=1, keepdim=True)
         drawn = torch.rand(slots.rows, 1, dtype=torch.float64, generator=generator)
-        return moved(ids, (drawn * choices).long())
+        return moved(ids, (drawn.to(ids.device) * choices).long())

@@ -3,6 +3,7 @@
 from statistics import fmean
 
 from posenc.results.document import Cell, Table
+from posenc.results.labels import MASK_TELLS_ORDER, mask_tells_order
 from posenc.results.panels import Contender, Panel
 from posenc.results.tables import columns
 
@@ -18,14 +19,16 @@ def bits_table(panel: Panel) -> Table:
         curve = _mean(contender)
         bits = [fmean(curve[place] for place in column.places) for column in stretches]
         seeds = len(contender.runs)
+        star = " *" if mask_tells_order(panel.model, contender.encoding) else ""
         rows.append([
-            Cell(contender.label), Cell(str(seeds), seeds),
+            Cell(contender.label + star), Cell(str(seeds), seeds),
             *(Cell(f"{value:.2f}", value) for value in bits),
         ])  # fmt: skip
     return Table(
         title=f"loss, bits a token, over all runs: {panel.tested}",
         head=["encoding", "runs", *(column.head for column in stretches)],
         rows=rows,
+        notes=[f"*: {MASK_TELLS_ORDER}."] if panel.mask_tells else [],
     )
 
 

@@ -29,7 +29,8 @@ CLAIMED = (
     "by seed; p is that of the one-sided exact sign-flip test, at best 1/32 for five seeds. "
     f"Reproduced: p is at most {LEVEL}; of a statement about each length, at every one of them, "
     "and the table shows the one where p is largest. Not reproduced: p of the contrary, there "
-    f"multiplied by the number of lengths. Undecided: neither, or fewer than {ENOUGH} seeds at "
+    "multiplied by the number of lengths, so that five seeds can refute no statement about several "
+    f"lengths, eight one about up to twelve. Undecided: neither, or fewer than {ENOUGH} seeds at "
     "which all that are compared are fitted (some claims are about every run, fitted or not). Each "
     "statement is tested by itself."
 )
@@ -140,7 +141,10 @@ def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
         return Judged(claim, panel, least, p, "reproduced", "")
     if contrary <= LEVEL:
         return Judged(claim, panel, least, p, "not reproduced", "")
-    return Judged(claim, panel, least, p, "undecided", "too few seeds agree")
+    told = "too few seeds agree"
+    if max(least) < 0:
+        told = f"{len(least)} seeds agree against it, too few for {len(margins)} lengths"
+    return Judged(claim, panel, least, p, "undecided", told)
 
 
 def _runs(claim: Claim, panel: Panel) -> list[dict[str, Run]]:

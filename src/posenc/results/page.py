@@ -41,7 +41,11 @@ def page(document: Document, *, beside: Path) -> str:
     return environment.from_string(_part("page.html")).render(
         document=document,
         looks=looks(labels),
-        metrics={name: METRICS[name] for name in METRICS if _tells(name, panels)},
+        metrics={
+            name: METRICS[name]
+            for name in METRICS
+            if name == document.metric or _tells(name, panels)
+        },
         address=address,
         long=LONG,
         wide=WIDE,

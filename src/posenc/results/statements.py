@@ -7,9 +7,10 @@ quotes if it has spaces:
     exact(E, 21, 40)                          averaged over all lengths from 21 to 40
     in_range(E)  score(E)  token_score(E)     averaged over the trained lengths, or all beyond them
     holds_to(E)                               the longest length up to which exact match is >= 0.9
-    chance(24)  abs(x)
+    chance(24)  token_chance(24)  abs(x)      exact match and token accuracy of a guess
 
-In place of a length stands `each` where the statement has to be true at every length tested.
+In place of a length stands `each` where the statement has to be true at every length tested. All
+that a statement compares is of one metric: exact match, token accuracy, bits or a length.
 """
 
 import ast
@@ -23,13 +24,24 @@ from posenc.results.panels import Panel, Run
 
 CURVES = {"exact": "exact", "token": "token_accuracy", "bits": "bits"}
 SUMS = {"in_range": "trained_mean", "score": "score", "token_score": "token_score"}
+GUESSES: dict[str, Callable[[Panel], list[float]]] = {
+    "chance": lambda panel: panel.chance,
+    "token_chance": lambda panel: panel.token_chance,
+}
 HELD = "holds_to"
+METRIC = {
+    **CURVES,
+    **dict.fromkeys(["in_range", "score", "chance"], "exact"),
+    **dict.fromkeys(["token_score", "token_chance"], "token_accuracy"),
+    HELD: "length",
+}
+"""Function -> what it measures."""
 EACH = "each"
 SIGNS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
 }
-KNOWN = ", ".join([*CURVES, *SUMS, HELD, "chance", "abs"])
+KNOWN = ", ".join([*CURVES, *SUMS, *GUESSES, HELD, "abs"])
 
 
 class Unmeasured(LookupError):
@@ -54,8 +66,7 @@ class Statement:
         self.text = text
         self.labels: dict[str, None] = {}
         """Of the contenders that it names, in their order."""
-        self.measures: set[str] = set()
-        """What it compares: names among CURVES and SUMS."""
+        self._metrics: set[str] = set()
         self._each = False
         try:
             tree = ast.parse(text.strip(), mode="eval").body
@@ -71,6 +82,10 @@ class Statement:
         self._larger, self._smaller = self._read(larger), self._read(smaller)
         if not self.labels:
             raise ValueError("names no encoding")
+        if len(self._metrics) > 1:
+            raise ValueError(f"compares different things: {', '.join(sorted(self._metrics))}")
+        (self.metric,) = self._metrics
+        """What it compares: exact, token_accuracy, bits or length."""
 
     def lengths(self, panel: Panel) -> list[int]:
         """Those at which it has to be true; any one where it names its own."""
@@ -82,7 +97,7 @@ class Statement:
 
     def _read(self, node: ast.expr) -> Value:
         match node:
-            case ast.Constant(value=int() | float() as number) if math.isfinite(number):
+            case ast.Constant(value=int() | float() as number) if _is_number(number):
                 return lambda scope: number
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 positive = self._read(operand)
@@ -90,36 +105,41 @@ class Statement:
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in SIGNS:
                 combine, a, b = SIGNS[type(sign)], self._read(left), self._read(right)
                 return lambda scope: combine(a(scope), b(scope))
-            case ast.Call(func=ast.Name(id="abs"), args=[inner]):
+            case ast.Call(func=ast.Name(id="abs"), args=[inner], keywords=[]):
                 signed = self._read(inner)
                 return lambda scope: abs(signed(scope))
-            case ast.Call(func=ast.Name(id="chance"), args=[where]):
-                place = self._place(where)
-                return lambda scope: _at(scope.panel, scope.panel.chance, place(scope))
-            case ast.Call(func=ast.Name(id=name), args=[who, *where]) if name in CURVES:
-                return self._on_curve(CURVES[name], self._label(who), where)
-            case ast.Call(func=ast.Name(id=name), args=[who]) if name in SUMS:
-                return self._summed(SUMS[name], self._label(who))
-            case ast.Call(func=ast.Name(id=name), args=[who]) if name == HELD:
-                label = self._label(who)
-                return lambda scope: scope.runs[label].holds_to or 0
+            case ast.Call(func=ast.Name(id=name), args=[first, *rest], keywords=[]) if (
+                name in METRIC
+            ):
+                self._metrics.add(METRIC[name])
+                if name in CURVES:
+                    return self._on_curve(CURVES[name], self._label(first), rest)
+                if not rest:
+                    return self._whole(name, first)
         raise ValueError(f"{ast.unparse(node)} is neither a number nor a right use of {KNOWN}")
 
+    def _whole(self, name: str, argument: ast.expr) -> Value:
+        """What takes one thing: a length, of a guess, or an encoding."""
+        if name in GUESSES:
+            curve, place = GUESSES[name], self._place(argument)
+            return lambda scope: _at(scope.panel, curve(scope.panel), place(scope))
+        label = self._label(argument)
+        if name == HELD:
+            return lambda scope: scope.runs[label].holds_to or 0
+        return self._summed(SUMS[name], label)
+
     def _on_curve(self, curve: str, label: str, where: list[ast.expr]) -> Value:
-        self.measures.add(curve)
         match where:
             case [length]:
                 place = self._place(length)
                 return lambda s: _at(s.panel, s.runs[label].curves[curve], place(s))
             case [ast.Constant(value=int() as low), ast.Constant(value=int() as high)] if (
-                low <= high
+                low <= high and _is_number(low) and _is_number(high)
             ):
                 return lambda s: _mean(s.panel, s.runs[label].curves[curve], low, high)
         raise ValueError(f"{label}: takes one length, or two, the first and the last of an average")
 
     def _summed(self, number: str, label: str) -> Value:
-        self.measures.add(number)
-
         def value(scope: Scope) -> float:
             found: float | None = getattr(scope.runs[label], number)
             if found is None:
@@ -130,19 +150,23 @@ class Statement:
 
     def _label(self, node: ast.expr) -> str:
         match node:
-            case ast.Name(id=label) | ast.Constant(value=str() as label):
+            case ast.Name(id=label) | ast.Constant(value=str() as label) if label:
                 self.labels[label] = None
                 return label
         raise ValueError(f"{ast.unparse(node)} is no label of an encoding")
 
     def _place(self, node: ast.expr) -> Callable[[Scope], int]:
         match node:
-            case ast.Constant(value=int() as length) if length is not True:
+            case ast.Constant(value=int() as length) if _is_number(length):
                 return lambda scope: length
             case ast.Name(id=name) if name == EACH:
                 self._each = True
                 return lambda scope: scope.length
         raise ValueError(f"{ast.unparse(node)} is neither a length nor {EACH}")
+
+
+def _is_number(value: float) -> bool:
+    return not isinstance(value, bool) and math.isfinite(value)
 
 
 def _at(panel: Panel, curve: list[float], length: int) -> float:

@@ -57,8 +57,8 @@ class Study:
     @property
     def metric(self) -> str:
         """What its figure shows: the one thing that all its claims compare, or else exact match."""
-        measures = set().union(*(claim.statement.measures for claim in self.claims))
-        return measures.pop() if len(measures) == 1 and measures <= METRICS.keys() else "exact"
+        compared = {claim.statement.metric for claim in self.claims}
+        return compared.pop() if len(compared) == 1 and compared <= METRICS.keys() else "exact"
 
     @property
     def page(self) -> Path:
