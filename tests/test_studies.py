@@ -154,7 +154,9 @@ def test_a_format_that_is_asked_for_is_all_that_is_written(copied: Path) -> None
 def test_a_figure_shows_what_the_claims_are_about(
     statements: list[str], metric: str, tmp_path: Path
 ) -> None:
-    claims = [{"says": "x", "holds": each, "task": "copy", "model": "m"} for each in statements]
+    claims = [
+        {"says": "x", "holds": each, "task": "copy", "model": "decoder"} for each in statements
+    ]
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / EXPECTED).write_text(json.dumps(claims))
     assert Study.named("new", tmp_path).metric == metric

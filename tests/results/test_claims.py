@@ -144,7 +144,7 @@ def test_lists_are_claims_of_their_own(tmp_path: Path) -> None:
     ("text", "wrong"),
     {
         f"- {{{GOOD}}}\n- says: x": "claim 2: takes says, holds, task, model, and may have runs",
-        f"- {{{GOOD}, taks: copy}}": "claim 1: takes",
+        f"- {{{GOOD}, taks: copy}}": "claim 1: takes .*, not says, holds, task, model, taks$",
         f"- {{{GOOD}, runs: some}}": "claim 1: runs=some: choose one of fitted, all",
         f"- {{{GOOD}, runs: [all, fitted]}}": "claim 1: runs=.*: has to be a text$",
         f"- {{{GOOD}}}".replace(
@@ -155,6 +155,8 @@ def test_lists_are_claims_of_their_own(tmp_path: Path) -> None:
         f"- {{{GOOD}}}".replace("encoder", "[a, b]"): "claim 1: model=",
         f"- {{{GOOD}}}".replace("> 0", ">> 0"): r"claim 1: holds=score\(a\) >> 0: is no single",
         f"- {{{GOOD}}}".replace("score(a) > 0", "3"): "claim 1: holds=3: has to be a text",
+        f"- {{{GOOD}}}".replace("encoder", "encodr"): "claim 1: model=encodr: .*encoder",
+        f"- {{{GOOD}}}".replace("copy", "copyy"): "claim 1: task=copyy: .*copy",
         "says: x": "has to be a list of claims",
         "- [": "expected.yaml: ",
         "": "has to be a list of claims",

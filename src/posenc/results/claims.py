@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import yaml
 
-from posenc.errors import ConfigError
+from posenc.choosing import choices
+from posenc.errors import ConfigError, check_choice
 from posenc.results import inference
 from posenc.results.comparing import ALL, ENOUGH, GATED, LEVEL, View
 from posenc.results.document import Cell, Section, Table
@@ -25,14 +26,15 @@ VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
 CLAIMED = (
     "A claim is one or more statements that were written down before their verdict; the page of a "
-    "study tells of rows that were known by then. By how much a statement is true is measured seed "
-    "by seed; p is that of the one-sided exact sign-flip test, at best 1/32 for five seeds. "
+    "study tells of rows that were known by then. True by: one side of a statement less the other, "
+    "measured seed by seed, as mean, least and most. p is that of the one-sided exact sign-flip "
+    "test over seeds, at best 1/32 for five. "
     f"Reproduced: p is at most {LEVEL}; of a statement about each length, at every one of them, "
     "and the table shows the one where p is largest. Not reproduced: p of the contrary, there "
     "multiplied by the number of lengths, so that five seeds can refute no statement about several "
-    f"lengths, eight one about up to twelve. Undecided: neither, or fewer than {ENOUGH} seeds at "
-    "which all that are compared are fitted (some claims are about every run, fitted or not). Each "
-    "statement is tested by itself."
+    "lengths, eight one about up to twelve. Undecided: neither, or fewer than "
+    f"{ENOUGH} seeds at which all that are compared are fitted (some claims are about every run, "
+    "fitted or not). Each statement is tested by itself."
 )
 
 
@@ -83,13 +85,16 @@ def read_claims(path: Path) -> list[Claim]:
 
 def _read(entry: Any) -> list[Claim]:
     if not isinstance(entry, dict) or not set(NEEDED) <= entry.keys() <= {*NEEDED, "runs"}:
-        raise ValueError(f"takes {', '.join(NEEDED)}, and may have runs")
+        given = f", not {', '.join(map(str, entry))}" if isinstance(entry, dict) else ""
+        raise ValueError(f"takes {', '.join(NEEDED)}, and may have runs{given}")
     says, model = _word(entry, "says"), _word(entry, "model")
+    check_choice("model", model, choices("model"))
     runs = _word({"runs": "fitted"} | entry, "runs")
     if runs not in RUNS:
         raise ValueError(f"runs={runs}: choose one of {', '.join(RUNS)}")
     claims = []
     for task in _words(entry, "task"):
+        check_choice("task", task, choices("task"))
         for text in _words(entry, "holds"):
             try:
                 statement = Statement(text)
@@ -173,7 +178,8 @@ def claims_section(claims: Sequence[Claim], panels: Sequence[Panel]) -> Section:
         rows=[_row(each) for each in found],
         words=(0, 1, 2, 3, 5),
     )
-    return Section(CLAIMS, [f"Of {len(found)} statements {counted(found)}."], [table])
+    told = f"Of {len(found)} statement{'' if len(found) == 1 else 's'} {counted(found)}."
+    return Section(CLAIMS, [told], [table])
 
 
 def counted(found: Sequence[Judged]) -> str:

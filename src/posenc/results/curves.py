@@ -20,20 +20,28 @@ Rows = list[dict[str, Any]]
 """Where a row holds lists, they have a place for each length."""
 
 
-def ranking(panels: Sequence[Panel]) -> list[str]:
-    """All labels, best mean score first: their order in the legend, by which they get colours."""
-    scores: dict[str, list[float]] = {}
+def ranking(panels: Sequence[Panel], metric: str = "exact") -> list[str]:
+    """All labels, best first: their order in the legend, by which they get colours.
+
+    The best has the highest mean score or, if the metric is bits, needs the fewest at the end.
+    """
+    worth: dict[str, list[float]] = {}
     for panel in panels:
         for contender in panel.contenders:
-            own = scores.setdefault(contender.label, [])
-            own += [] if contender.score is None else [contender.score]
-    return sorted(scores, key=lambda label: (-fmean(scores[label] or [0]), label))
+            own = worth.setdefault(contender.label, [])
+            if metric == "bits":
+                own.append(-fmean(run.curves["bits"][-1] for run in contender.runs))
+            elif contender.score is not None:
+                own.append(contender.score)
+    return sorted(worth, key=lambda label: (-fmean(worth[label] or [0]), label))
 
 
 def datasets(panel: Panel, order: Sequence[str]) -> dict[str, Rows]:
-    """The rows behind a chart: `lines`, `seeds`, `chance` and the `trained` range.
+    """The rows behind a chart: `lines`, `whole`, `seeds`, `chance` and the `trained` range.
 
-    What comes first in `order`, labels of contenders, is drawn first.
+    Lines are means over fitted runs and over those that are not; whole ones, for bits, of which
+    being fitted says nothing, over all of them. What comes first in `order`, labels of contenders,
+    is drawn first.
     """
     lengths = panel.lengths
     contenders = sorted(panel.contenders, key=lambda each: order.index(each.label))
@@ -42,12 +50,22 @@ def datasets(panel: Panel, order: Sequence[str]) -> dict[str, Rows]:
     chance = {"exact": panel.chance, "token_accuracy": panel.token_chance}
     if low == high:  # at one length too, chance is a line
         ends, chance = [low - 0.5, high + 0.5], {name: each * 2 for name, each in chance.items()}
+    drawn = {
+        "length": lengths,
+        "marked": len(lengths) <= FEW,
+        "clear": len(contenders) <= CLEAR,
+    }
     return {
         "lines": [
-            _line(contender, [run for run in contender.runs if run.fitted is fitted])
-            | {"length": lengths, "marked": len(lengths) <= FEW, "clear": len(contenders) <= CLEAR}
+            _line(contender, [run for run in contender.runs if run.fitted is fitted]) | drawn
             for contender in contenders
             for fitted in sorted({run.fitted for run in contender.runs})
+        ],
+        "whole": [
+            _line(contender, contender.runs)
+            | {"fitted": True, "fit": f"{len(contender.runs)}"}
+            | drawn
+            for contender in contenders
         ],
         "seeds": [
             {"label": contender.label, "seed": run.seed, "length": lengths, **run.curves}

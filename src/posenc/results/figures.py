@@ -27,6 +27,8 @@ GUESSED = ("exact", "token_accuracy")
 """Metrics of which chance is known."""
 CAPTION = "Line: mean over fitted seeds, dotted over seeds that are not fitted. Dot: one seed."
 BANDS = "Band, where there are few encodings: 95 % interval for the mean over seeds."
+BITS_CAPTION = "Line: mean over all seeds, fitted or not. Dot: one seed."
+BITS_BANDS = "Band, where there are few encodings: from the least to the most of all seeds."
 WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
 """What an axis says at a length."""
 FAR = 10
@@ -63,15 +65,17 @@ def widest_first(labels: Sequence[str]) -> list[str]:
 def length_curves(panels: Sequence[Panel], metric: str = "exact") -> alt.ConcatChart:
     """A metric against length as a picture.
 
-    A line is the mean over fitted seeds, thin and dotted over those that are not fitted; a dot is
-    one seed, a band the interval over seeds, where there are few enough to be told apart. The
-    trained range is shaded and chance is dashed. Lengths are logarithmic where they go FAR.
+    A line is the mean over fitted seeds, thin and dotted over those that are not fitted, or, of
+    bits, over all; a dot is one seed, a band the interval over seeds, where there are few enough to
+    be told apart. The trained range is shaded and chance is dashed. Lengths are logarithmic where
+    they go FAR.
     """
-    labels = ranking(panels)
+    labels = ranking(panels, metric)
     bands = any(len(panel.contenders) <= CLEAR for panel in panels)
     drawn = {far: layers(metric, labels, far=far) for far in (False, True)}
+    told = [BITS_CAPTION, BITS_BANDS] if metric == "bits" else [CAPTION, BANDS]
     caption = alt.TitleParams(
-        [CAPTION, BANDS] if bands else [CAPTION],
+        told if bands else told[:1],
         orient="bottom",
         anchor="start",
         fontSize=11,
@@ -117,7 +121,8 @@ def layers(
     label that stays bright, to a pointer, and to a click on a seed, which follows its `href`.
     `far` makes lengths logarithmic.
     """
-    lines, seeds, chance, trained = map(alt.NamedData, ("lines", "seeds", "chance", "trained"))
+    whole = "whole" if metric == "bits" else "lines"
+    lines, seeds, chance, trained = map(alt.NamedData, (whole, "seeds", "chance", "trained"))
     ends = [f"{metric}_low", f"{metric}_high"]
     x, y, start = _length("length", far), _height(metric, metric), _length("from", far)
     colour, dash, width = _channels(labels, None if answers else _legend(labels))

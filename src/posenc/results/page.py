@@ -36,7 +36,7 @@ def page(document: Document, *, beside: Path) -> str:
         return quote(relpath(folder, beside))
 
     panels = [section.panel for section in document.sections if section.panel]
-    labels = ranking(panels)
+    labels = ranking(panels, document.metric)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     return environment.from_string(_part("page.html")).render(
         document=document,

@@ -29,6 +29,7 @@ from posenc.results.document import Cell, Document, Section, Table
 from posenc.results.panels import Contender, Panel, panels
 from posenc.results.reading import Found
 from posenc.results.tables import (
+    JUST_BEYOND,
     comparison_table,
     cost_table,
     results_table,
@@ -41,12 +42,13 @@ BASELINE = "sinusoidal"
 """What encodings are compared with unless told otherwise: the first that Transformers had."""
 
 READING = [
-    f"Exact match is the share of answers that are right in every token. A run is fitted if its "
+    "Exact match is the share of answers that are right in every token. A run is fitted if its "
     f"exact match on trained lengths averages {statistics.HOLDS} or more; only fitted runs enter a "
-    "mean, an interval or a comparison, unless the table says otherwise. Score: exact match "
-    "averaged over all lengths beyond the trained ones, linear between tested ones. Holds to: the "
-    f"longest tested length up to which it never falls below {statistics.HOLDS}, the median over "
-    "runs. Chance: a guess that is blind to order.",
+    "mean, an interval or a comparison, unless the table says otherwise. Just beyond: tested "
+    f"lengths up to {JUST_BEYOND} times the trained one. Score: exact match averaged over all "
+    "lengths beyond the trained ones, linear between tested ones; token score: the same of token "
+    "accuracy. Holds to: the longest tested length up to which exact match never falls below "
+    f"{statistics.HOLDS}, the median over runs. Chance: a guess that is blind to order.",
     "The 95 % interval is for the mean over further seeds (where only fitted runs count, over "
     "further fitted ones) and assumes only that seeds are independent and scores lie between 0 and "
     "1 (Gaffke's bound, proved where seeds either succeed or fail and without a known "

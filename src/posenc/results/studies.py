@@ -17,6 +17,8 @@ EXPECTED = "expected.yaml"
 """Makes a folder of experiments one of a study."""
 RESULT = "result"
 """Marks what a page says of the rows."""
+KEPT = """Every row of every run is in [results.csv](results.csv). A report tells at its end what all
+words and columns mean: `python scripts/report.py --study {name} --out outputs/{name}.html`."""
 QUESTION = re.compile(r"(?s)\*\*Question\.\*\* (.*?)\n\n")
 """What a page asks."""
 
@@ -71,7 +73,8 @@ class Study:
         if not marked(text, RESULT):
             raise ConfigError(f"{self.page}: has no lines <!-- {RESULT} --> and <!-- end -->")
         figure = f"![{METRICS[self.metric].capitalize()} against length](figure.png)"
-        return renewed(text, RESULT, f"{figure}\n\n{excerpt(document)}")
+        told = KEPT.format(name=self.name)
+        return renewed(text, RESULT, f"{figure}\n\n{excerpt(document)}\n\n{told}")
 
     def _text(self) -> str:
         if not self.page.exists():
