@@ -14,6 +14,7 @@ of kept rows its figure is drawn anew, and so are the tables of its README.md.
 
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -89,6 +90,8 @@ def main() -> None:
     told = document(
         found, arguments.baseline, claims=() if study is None else study.claims, metric=metric
     )
+    if study and not kept:
+        told = replace(told, summary=" ".join([told.summary, *study.strangers(found)]))
     beside = next(iter(files.values())).parent
     drawn = cache(lambda: svg(length_curves(panels(found), told.metric)))
     makers: dict[str, Callable[[], bytes]] = {

@@ -32,12 +32,25 @@ from posenc.schema import Config, load
 README = (PROJECT / "README.md").read_text()
 INSTALL, TEST, *USE = re.findall(r"^```bash\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 PYTHON = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+YAML = re.findall(r"^```yaml\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 COMMANDS = [line.partition("  #")[0].strip() for block in USE for line in block.splitlines()]
 QUICK = "trainer.max_steps=4 eval.samples=8 data.batch_size=4 length.test=24 outputs=outputs"
 STUDY = QUICK.replace(
     "length.test=24 outputs=outputs", "outputs=outputs/studies/repeat_token seed=0"
 )
 """The same for a study that has lengths of its own."""
+MINE = """# @package _global_
+defaults:
+  - override /task: first_of_two
+sweeper:
+  grids:
+    - encoding: rope,sinusoidal
+    - encoding: rope
+      positions: random
+outputs: ${posenc_project:outputs}/studies/mine
+hydra:
+  mode: MULTIRUN
+"""
 ELSEWHERE = ("tensorboard", "pip install")
 """Tests of their own run the former; whoever runs these has done the latter."""
 ENVIRONMENT = {
@@ -304,9 +317,28 @@ def test_run_folders_are_those_of_the_default_job(path: str) -> None:
     assert RunFolder.of(settings).path == Path(path).resolve()  # type: ignore[arg-type]
 
 
+def test_a_study_of_ones_own_is_run_kept_drawn_and_listed(copied: Path) -> None:
+    claims, _ = YAML
+    folder = copied / "experiments/mine"
+    folder.mkdir()
+    (folder / "expected.yaml").write_text(claims)
+    page = "# Mine\n\n**Question.** Which?\n\n<!-- result -->\n<!-- end -->\n"
+    (folder / "README.md").write_text(page)
+    (copied / "configs/experiment/mine.yaml").write_text(MINE)
+    bash(f"PYTHONPATH=src python train.py experiment=mine {QUICK}/studies/mine", copied)
+    own = re.findall(r"`(python scripts/[^`]*)`", README.split("A study of your own")[1])[:3]
+    assert ["mine" in command for command in own] == [True, True, False]
+    for command in own:
+        bash(f"PYTHONPATH=src {command}", copied)
+    assert "- Of 3 statements 3 undecided." in (folder / "README.md").read_text()
+    assert (folder / "figure.png").exists()
+    line = "| [mine](experiments/mine/README.md) | Which? | 3 | 3 undecided |"
+    assert line in (copied / "README.md").read_text()
+
+
 def test_the_added_encoding_works_and_is_listed(copied: Path) -> None:
     *_, python = PYTHON
-    (yaml,) = re.findall(r"^```yaml\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    *_, yaml = YAML
     (copied / "src/posenc/encodings/mine.py").write_text(python)
     (copied / "configs/encoding/mine.yaml").write_text(yaml)
     command = f"PYTHONPATH=src python train.py encoding=mine encoding.steepness=2 {QUICK}"

@@ -11,6 +11,7 @@ import command_line
 import pytest
 from command_line import TINY, runs
 
+from posenc import planning
 from posenc.choosing import PROJECT
 from posenc.results.claims import judge
 from posenc.results.comparing import ALL, ENOUGH
@@ -77,7 +78,7 @@ def test_every_claim_has_its_runs(name: str) -> None:
 def test_every_page_says_what_the_rows_do_and_how_to_get_them(name: str) -> None:
     study = Study.named(name, EXPERIMENTS)
     page = study.page.read_text()
-    told = document(study.kept(), claims=study.claims)
+    told = document(study.kept(), claims=study.claims, metric=study.metric)
     assert study.filled(told) == page, f"run scripts/report.py --study {name}"
     assert f"python train.py experiment={name}" in page
     assert "](figure.png)" in page
@@ -100,6 +101,22 @@ def test_kept_rows_renew_figure_and_page_and_nothing_else(copied: Path) -> None:
     )
 
 
+def test_claims_that_cannot_be_read_are_refused_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(planning, "EXPERIMENTS", tmp_path)
+    (tmp_path / "parity").mkdir()
+    path = tmp_path / "parity" / EXPECTED
+    path.write_text("- says: all is well\n")
+    outputs = tmp_path / "outputs"
+    ended = command_line.run("experiment=parity", f"outputs={outputs}")
+    assert ended.code == 2
+    assert ended.err.endswith(
+        f"error: {path}: claim 1: takes says, holds, task, model, and may have runs, not says\n"
+    )
+    assert not runs(outputs)
+
+
 def test_a_page_without_a_place_for_its_tables_is_refused(copied: Path) -> None:
     page = copied / "experiments" / "who_bit_whom" / "README.md"
     page.write_text("# Who bit whom\n")
@@ -117,6 +134,19 @@ def test_own_runs_are_judged_and_leave_the_kept_ones_alone(copied: Path) -> None
     assert "Of 4 statements 4 reproduced." in (copied / "mine.md").read_text()
     assert "Of 4 statements 4 reproduced." in (copied / "mine.html").read_text()
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_runs_with_other_settings_are_named(copied: Path) -> None:
+    kept = (copied / "experiments" / "who_bit_whom" / "results.csv").read_text()
+    (copied / "mine.csv").write_text(re.sub(r"(decoder,none,index,\d,)\w+", r"\g<1>0", kept))
+    done = script(copied, "mine.csv", "--study", "who_bit_whom", "--out", "mine.md")
+    assert done.returncode == 0, done.stderr
+    said = "Not with the settings of the kept runs of who_bit_whom: none."
+    assert said in done.stdout
+    assert said in (copied / "mine.md").read_text()
+    (copied / "mine.csv").write_text(kept)
+    done = script(copied, "mine.csv", "--study", "who_bit_whom", "--out", "mine.md")
+    assert "Not with the settings" not in done.stdout
 
 
 @pytest.mark.parametrize("missing", ["page", "end"])
@@ -174,7 +204,7 @@ def test_a_study_without_claims_ranks(copied: Path) -> None:
     first, *others = re.findall("(?m)^### (.*)", page.read_text())
     assert first == "Across tasks, encoder"
     assert others == ["even_pairs, encoder", "first_of_two, encoder", "who_bit_whom, encoder"]
-    assert "three_tasks/README.md) | Which? | none: a ranking |" in index(folder.parent)
+    assert "three_tasks/README.md) | Which? | 45 | none: a ranking |" in index(folder.parent)
 
 
 def test_another_metric_of_a_kept_study_goes_to_another_place(copied: Path) -> None:
@@ -210,9 +240,9 @@ def test_all_studies_are_listed_with_what_came_of_them(copied: Path) -> None:
     (experiments / "another" / "results.csv").unlink()
     head, _, *rows = index(experiments).splitlines()
     question = Study.named("who_bit_whom", EXPERIMENTS).question
-    assert head == "| study | question | statements |"
+    assert head == "| study | question | runs | statements |"
     assert rows == [
-        f"| [another](experiments/another/README.md) | {question} | not run yet |",
-        f"| [who_bit_whom](experiments/who_bit_whom/README.md) | {question} | 4 reproduced |",
+        f"| [another](experiments/another/README.md) | {question} |  | not run yet |",
+        f"| [who_bit_whom](experiments/who_bit_whom/README.md) | {question} | 45 | 4 reproduced |",
     ]
     assert question.startswith("Can attention tell who bites")

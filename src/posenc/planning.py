@@ -8,6 +8,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from posenc.choosing import PROJECT
 from posenc.errors import ConfigError
 from posenc.explaining import explain
 from posenc.results.identity import asked, evaluation_hash
@@ -20,6 +21,7 @@ Job = Sequence[str]
 
 SEED = re.compile(r"seed=([0-9]+)")
 LARGEST_SEED = RANGES["seed"][1]
+EXPERIMENTS = PROJECT / "experiments"
 FIXED = ("launcher", "sweeper", "experiment", "outputs")
 """Keys of which a sweep can have one value only."""
 
@@ -38,6 +40,7 @@ def plan(
             raise ConfigError(
                 f"{' '.join(sorted(given))}: one sweep can have one {key}; run another"
             )
+    _check_claims(jobs[0])
     common = set.intersection(*(set(job) for job in jobs))
     rounds: list[list[Entry]] = []
     others: list[Entry] = []
@@ -70,6 +73,17 @@ def plan(
         resumes = folder.checkpoint.exists() and not config.overwrite
         rounds[visit].append(entry | {"state": "todo", "resumes": resumes})
     return rounds, others
+
+
+def _check_claims(job: Job) -> None:
+    """Raises ConfigError where it belongs to a study whose claims cannot be read."""
+    for name in (
+        each.removeprefix("experiment=") for each in job if each.startswith("experiment=")
+    ):
+        if (EXPERIMENTS / name).is_dir():
+            from posenc.results.studies import Study  # takes a moment, and few sweeps are studies
+
+            Study.check(EXPERIMENTS / name)
 
 
 def _settings(compose: Callable[[list[str]], DictConfig]) -> Callable[[Job], Config]:

@@ -4,11 +4,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
+
 from posenc.errors import ConfigError, check_choice
 from posenc.marks import marked, renewed
 from posenc.results.claims import Claim, counted, judge, read_claims
 from posenc.results.document import Document
-from posenc.results.labels import METRICS
+from posenc.results.labels import METRICS, label
 from posenc.results.panels import panels
 from posenc.results.reading import Found, read
 from posenc.results.report import excerpt
@@ -17,8 +19,8 @@ EXPECTED = "expected.yaml"
 """Makes a folder of experiments one of a study."""
 RESULT = "result"
 """Marks what a page says of the rows."""
-KEPT = """Every row of every run is in [results.csv](results.csv). A report tells at its end what all
-words and columns mean: `python scripts/report.py --study {name} --out outputs/{name}.html`."""
+KEPT = """Every row of every run is in [results.csv](results.csv). A report tells at its end what
+all words and columns mean: `python scripts/report.py --study {name} --out outputs/{name}.html`."""
 QUESTION = re.compile(r"(?s)\*\*Question\.\*\* (.*?)\n\n")
 """What a page asks."""
 
@@ -36,6 +38,12 @@ class Study:
         known = sorted(path.parent.name for path in experiments.glob(f"*/{EXPECTED}"))
         folder = experiments / check_choice("--study", name, known)
         return cls(folder, read_claims(folder / EXPECTED))
+
+    @staticmethod
+    def check(folder: Path) -> None:
+        """Raises ConfigError where a folder of experiments has claims that cannot be read."""
+        if (folder / EXPECTED).exists():
+            read_claims(folder / EXPECTED)
 
     @property
     def name(self) -> str:
@@ -55,6 +63,20 @@ class Study:
                 f"experiment={self.name}, and name outputs/studies/{self.name}"
             )
         return read([self.rows])
+
+    def strangers(self, found: Found) -> list[str]:
+        """What has to be said of runs with settings that no kept run has, if there are any.
+
+        Where nothing is kept, nothing can be said.
+        """
+        if not self.rows.exists():
+            return []
+        kept = set(self.kept().rows["fingerprint"])
+        strange = found.rows.filter(~pl.col("fingerprint").is_in(kept))
+        names = sorted({label(*row) for row in strange.select("encoding", "positions").rows()})
+        if not names:
+            return []
+        return [f"Not with the settings of the kept runs of {self.name}: {', '.join(names)}."]
 
     @property
     def metric(self) -> str:
@@ -89,6 +111,12 @@ class Study:
             raise ConfigError(f"{self.page}: has no paragraph that begins with **Question.**")
         return " ".join(found[1].split())
 
+    def runs(self) -> str:
+        """How many are kept."""
+        if not self.rows.exists():
+            return ""
+        return str(self.kept().rows.select("fingerprint", "seed").n_unique())
+
     def verdict(self) -> str:
         """How many of its claims the kept rows reproduce, and what becomes of the others."""
         if not self.rows.exists():
@@ -100,10 +128,10 @@ class Study:
 
 
 def index(experiments: Path) -> str:
-    """All studies as Markdown: what each asks, and what came of its claims."""
-    lines = ["| study | question | statements |", "|---|---|---|"]
+    """All studies as Markdown: what each asks, its runs, and what came of its claims."""
+    lines = ["| study | question | runs | statements |", "|---|---|---:|---|"]
     for path in sorted(experiments.glob(f"*/{EXPECTED}")):
         study = Study.named(path.parent.name, experiments)
         link = f"[{study.name}]({experiments.name}/{study.name}/README.md)"
-        lines.append(f"| {link} | {study.question} | {study.verdict()} |")
+        lines.append(f"| {link} | {study.question} | {study.runs()} | {study.verdict()} |")
     return "\n".join(lines)
