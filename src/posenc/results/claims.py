@@ -174,9 +174,9 @@ def claims_section(claims: Sequence[Claim], panels: Sequence[Panel]) -> Section:
     found = [judge(claim, panels) for claim in claims]
     table = Table(
         title=CLAIMS,
-        head=["verdict", "claim", "statement", "where", "seeds", "true by", "p"],
+        head=["verdict", "claim", "statement", "true by", "p", "seeds", "where"],
         rows=[_row(each) for each in found],
-        words=(0, 1, 2, 3, 5),
+        words=(0, 1, 2, 3, 6),
     )
     told = f"Of {len(found)} statement{'' if len(found) == 1 else 's'} {counted(found)}."
     return Section(CLAIMS, [told], [table])
@@ -199,8 +199,8 @@ def _row(judged: Judged) -> list[Cell]:
         Cell(verdict),
         Cell(judged.claim.says),
         Cell(judged.claim.statement.text),
-        Cell(judged.panel.title if judged.panel else MISSING),
-        Cell(str(len(margins)), len(margins)),
         by,
         Cell(MISSING if judged.p is None else f"{judged.p:.3f}", judged.p),
+        Cell(str(len(margins)), len(margins)),
+        Cell(judged.panel.title if judged.panel else MISSING),
     ]

@@ -25,7 +25,7 @@ DIGITS = 4
 """Of numbers behind charts."""
 LONG = 40
 """Rows from which a table of an appendix has to be opened."""
-WIDE = 40
+WIDE = 24
 """Letters from which a cell has several lines."""
 
 
