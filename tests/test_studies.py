@@ -13,12 +13,12 @@ from command_line import TINY, runs
 
 from posenc import planning
 from posenc.choosing import PROJECT
-from posenc.results.claims import judge
+from posenc.results.claims import EXPECTED, judge
 from posenc.results.comparing import ALL, ENOUGH
 from posenc.results.panels import panels
 from posenc.results.reading import read
 from posenc.results.report import document
-from posenc.results.studies import EXPECTED, Study, index
+from posenc.results.studies import Study, index
 
 EXPERIMENTS = PROJECT / "experiments"
 NAMES = sorted(path.parent.name for path in EXPERIMENTS.glob(f"*/{EXPECTED}"))

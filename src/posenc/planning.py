@@ -81,9 +81,10 @@ def _check_claims(job: Job) -> None:
         each.removeprefix("experiment=") for each in job if each.startswith("experiment=")
     ):
         if (EXPERIMENTS / name).is_dir():
-            from posenc.results.studies import Study  # takes a moment, and few sweeps are studies
+            from posenc.results.claims import EXPECTED, read_claims  # takes a moment
 
-            Study.check(EXPERIMENTS / name)
+            if (EXPERIMENTS / name / EXPECTED).exists():
+                read_claims(EXPERIMENTS / name / EXPECTED)
 
 
 def _settings(compose: Callable[[list[str]], DictConfig]) -> Callable[[Job], Config]:

@@ -64,6 +64,30 @@ def test_a_line_is_the_mean_of_fitted_seeds_and_the_others_have_their_own(
     assert unfitted["exact_low"] == unfitted["exact_high"] == [None] * 3
 
 
+def test_bits_are_drawn_over_all_runs_the_fewest_at_the_end_first(
+    planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    several = drawn(
+        [
+            *planted({20: 1.0}, loss=LN2),
+            *planted({40: 0.9}, loss=2 * LN2),
+            *planted({20: 0.1}, seed=1, loss=3 * LN2),
+            *planted({40: 0.1}, seed=1, loss=6 * LN2),
+            *planted({20: 1.0, 40: 0.2}, encoding="alibi", loss=3 * LN2),
+        ]
+    )
+    assert ranking(several) == ["rope", "alibi"]
+    assert ranking(several, "bits") == ["alibi", "rope"]
+    alibi, rope = sorted(rows_of(several[0])["whole"], key=lambda line: line["label"])
+    assert rope["bits"] == pytest.approx([2, 4])
+    assert (rope["bits_low"], rope["bits_high"]) == (pytest.approx([1, 2]), pytest.approx([3, 6]))
+    assert (rope["fitted"], alibi["fitted"]) == (True, True)
+    picture = svg(length_curves(several, "bits")).decode()
+    assert "Line: mean over all seeds, fitted or not. Dot: one seed." in picture
+    assert "loss, bits a token" in picture
+    assert ">chance<" not in picture
+
+
 def test_one_seed_has_no_interval(planted: Planted, drawn: Callable[..., list[Panel]]) -> None:
     [panel] = drawn(planted({20: 1.0, 40: 0.6}))
     [line] = rows_of(panel)["lines"]

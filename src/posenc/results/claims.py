@@ -16,6 +16,8 @@ from posenc.results.labels import MISSING, signed
 from posenc.results.panels import Panel, Run
 from posenc.results.statements import Scope, Statement, Unmeasured
 
+EXPECTED = "expected.yaml"
+"""Holds the claims, and makes a folder of experiments that of a study."""
 CLAIMS = "Claims"
 RUNS = {"fitted": GATED, "all": ALL}
 """Whose runs a claim is about: those that learned the trained lengths, or all of them."""

@@ -8,15 +8,13 @@ import polars as pl
 
 from posenc.errors import ConfigError, check_choice
 from posenc.marks import marked, renewed
-from posenc.results.claims import Claim, counted, judge, read_claims
+from posenc.results.claims import EXPECTED, Claim, counted, judge, read_claims
 from posenc.results.document import Document
 from posenc.results.labels import METRICS, label
 from posenc.results.panels import panels
 from posenc.results.reading import Found, read
 from posenc.results.report import excerpt
 
-EXPECTED = "expected.yaml"
-"""Makes a folder of experiments one of a study."""
 RESULT = "result"
 """Marks what a page says of the rows."""
 KEPT = """Every row of every run is in [results.csv](results.csv). A report tells at its end what
@@ -38,12 +36,6 @@ class Study:
         known = sorted(path.parent.name for path in experiments.glob(f"*/{EXPECTED}"))
         folder = experiments / check_choice("--study", name, known)
         return cls(folder, read_claims(folder / EXPECTED))
-
-    @staticmethod
-    def check(folder: Path) -> None:
-        """Raises ConfigError where a folder of experiments has claims that cannot be read."""
-        if (folder / EXPECTED).exists():
-            read_claims(folder / EXPECTED)
 
     @property
     def name(self) -> str:
