@@ -36,7 +36,7 @@ TYPED_WRONG = {
     "encoding=2": ["encoding=2", "--help lists all"],
     "model=foo": ["model=foo", "encoder", "decoder"],
     "logger=null": ["logger=null", "tensorboard"],
-    "experiment=foo": ["experiment=foo", *choices("experiment")],
+    "experiment=paritty": ["experiment=paritty", "'parity'", "--help"],
     "hydra/launcher=foo": ["hydra/launcher=foo", "basic"],
     "encoding=learned,none": ["encoding=learned,none", "-m"],
     "task='copy,reverse'": ["task=copy,reverse", "-m"],
