@@ -77,10 +77,9 @@ def plan(
 
 def _check_claims(job: Job) -> None:
     """Raises ConfigError where it belongs to a study whose claims cannot be read."""
-    for name in (
-        each.removeprefix("experiment=") for each in job if each.startswith("experiment=")
-    ):
-        if (EXPERIMENTS / name).is_dir():
+    for each in job:
+        key, _, name = each.partition("=")
+        if key == "experiment" and (EXPERIMENTS / name).is_dir():
             from posenc.results.claims import EXPECTED, read_claims  # takes a moment
 
             if (EXPERIMENTS / name / EXPECTED).exists():

@@ -15,8 +15,8 @@ def bits_table(panel: Panel) -> Table:
     """
     stretches = columns(panel)
     rows = []
-    for contender in sorted(panel.contenders, key=lambda each: _mean(each)[-1]):
-        curve = _mean(contender)
+    means = [(_mean(contender), contender) for contender in panel.contenders]
+    for curve, contender in sorted(means, key=lambda each: each[0][-1]):
         bits = [fmean(curve[place] for place in column.places) for column in stretches]
         seeds = len(contender.runs)
         star = " *" if mask_tells_order(panel.model, contender.encoding) else ""

@@ -63,7 +63,7 @@ def datasets(panel: Panel, order: Sequence[str]) -> dict[str, Rows]:
         ],
         "whole": [
             _line(contender, contender.runs)
-            | {"fitted": True, "fit": f"{len(contender.runs)}"}
+            | {"fitted": True, "fit": str(len(contender.runs))}
             | drawn
             for contender in contenders
         ],
