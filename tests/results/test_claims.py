@@ -56,7 +56,7 @@ def test_a_seed_that_is_not_fitted_decides_nothing(study: Study) -> None:
     assert judged("score(rope) > score(t5)", [enough]).verdict == "reproduced"
     assert len(judged("score(rope) > score(t5)", [enough]).margins) == 5
     few = judged("score(rope) > score(t5)", [study(scores, {"t5": [2], "rope": [0]})])
-    assert (few.verdict, few.reason) == ("undecided", "4 seeds count, 5 needed")
+    assert (few.verdict, few.reason) == ("undecided", "4 of the 5 seeds it takes")
     none = judged("score(rope) > score(t5)", [study(scores, {"t5": range(6)})])
     assert (none.verdict, none.reason) == ("undecided", "t5 is not fitted at any seed")
 

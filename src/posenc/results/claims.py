@@ -142,7 +142,7 @@ def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
     p, _, least = max((inference.sign_flip_above(each), -fmean(each), each) for each in margins)
     contrary = len(margins) * inference.sign_flip_above([-margin for margin in least])
     if len(least) < ENOUGH:
-        told = f"{len(least)} seeds count, {ENOUGH} needed"
+        told = f"{len(least)} of the {ENOUGH} seeds it takes"
         return Judged(claim, panel, least, p, "undecided", told)
     if p <= LEVEL:
         return Judged(claim, panel, least, p, "reproduced", "")
