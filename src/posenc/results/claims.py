@@ -23,6 +23,11 @@ RUNS = {"fitted": GATED, "all": ALL}
 """Whose runs a claim is about: those that learned the trained lengths, or all of them."""
 NEEDED = ("says", "holds", "task", "model")
 
+LEAST = (
+    "p: one-sided, of each statement by itself; the least that n seeds can give is one half to the "
+    "power of n, 0.031 for five."
+)
+
 Verdict = Literal["reproduced", "not reproduced", "undecided"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 
@@ -179,6 +184,7 @@ def claims_section(claims: Sequence[Claim], panels: Sequence[Panel]) -> Section:
         head=["verdict", "claim", "statement", "true by", "p", "seeds", "where"],
         rows=[_row(each) for each in found],
         words=(0, 1, 2, 3, 6),
+        notes=[LEAST],
     )
     told = f"Of {len(found)} statement{'' if len(found) == 1 else 's'} {counted(found)}."
     return Section(CLAIMS, [told], [table])
@@ -204,5 +210,12 @@ def _row(judged: Judged) -> list[Cell]:
         by,
         Cell(MISSING if judged.p is None else f"{judged.p:.3f}", judged.p),
         Cell(str(len(margins)), len(margins)),
-        Cell(judged.panel.title if judged.panel else MISSING),
+        Cell(_where(judged)),
     ]
+
+
+def _where(judged: Judged) -> str:
+    """The panel, and whether runs count there that are not fitted."""
+    if judged.panel is None:
+        return MISSING
+    return judged.panel.title + (", all runs" if judged.claim.view is ALL else "")
