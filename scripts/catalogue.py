@@ -1,6 +1,7 @@
 """Writes the tables of README.md and the pages of encodings and tasks; run it after adding one."""
 
 import argparse
+import sys
 
 from hydra import compose, initialize_config_dir
 
@@ -12,6 +13,7 @@ from posenc.console import forgiving_output
 from posenc.marks import renewed
 from posenc.pages import TaskFacts, encodings_page, tasks_page
 from posenc.portrait import facts, model_for
+from posenc.results.disk import replacing
 from posenc.results.kept import batch_costs, first_results, training_steps
 from posenc.results.studies import index
 from posenc.schema import Config, load
@@ -57,7 +59,9 @@ def main() -> None:
     texts[readme] = renewed(fill(readme.read_text()), "studies", index(PROJECT / "experiments"))
     for file, text in texts.items():
         file.parent.mkdir(exist_ok=True)
-        file.write_text(text)
+        with replacing(file) as unfinished:
+            unfinished.write_text(text)
+    print(f"wrote {', '.join(map(str, texts))}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ with quiet_interrupts(), to_stay("altair"):  # the rest takes a moment
     from posenc.cli import MENDABLE, one_line_errors
     from posenc.errors import ConfigError, one_of
     from posenc.results.charts import rasterised, svg
+    from posenc.results.disk import replacing
     from posenc.results.figures import length_curves
     from posenc.results.labels import METRICS
     from posenc.results.legible import Legible
@@ -54,7 +55,7 @@ def main() -> None:
     )  # fmt: skip
     parser.add_argument(
         "--format", metavar="LIST",
-        help=f"default: {','.join(NAMES)}; of the kept rows of a study: png",
+        help=f"default: {','.join(NAMES)}; for a study in its own folder: png",
     )  # fmt: skip
     parser.add_argument(
         "--baseline", metavar="NAME",
@@ -71,17 +72,17 @@ def main() -> None:
     folders = arguments.folders or [kept.rows if kept else OUTPUTS]
     out = arguments.out or (kept.folder if kept else folders[0])
     metric = arguments.metric or ("exact" if study is None else study.metric)
-    if kept and metric != kept.metric and out.resolve() == kept.folder.resolve():
-        raise ConfigError(
-            f"--metric {metric}: the figure of a study shows {kept.metric}, what its "
-            "claims are about; name another place by --out"
-        )
-    formats = arguments.format or ("png" if kept else ",".join(NAMES))
+    formats = arguments.format or ("png" if kept and not arguments.out else ",".join(NAMES))
     given = {place.resolve() for place in folders}
     files = {each: path for each, path in _files(out, formats).items()
              if path.resolve() not in given}  # fmt: skip
     if not files:
         raise ConfigError(f"--out {out}: would be written over what is read; name another place")
+    if kept and metric != kept.metric and kept.figure in map(Path.resolve, files.values()):
+        raise ConfigError(
+            f"--metric {metric}: the figure of a study shows {kept.metric}, what its "
+            "claims are about; name another place by --out"
+        )
     found = kept.kept() if kept else read(folders)
     for path, reason in found.skipped:
         print(f"left out: {path}: {reason}", file=sys.stderr)
@@ -107,7 +108,8 @@ def main() -> None:
     try:
         beside.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():
-            path.write_bytes(content)
+            with replacing(path) as unfinished:
+                unfinished.write_bytes(content)
     except OSError as error:
         raise ConfigError(f"--out {out}: {error}; name a place to write in") from None
     if sys.stdout.isatty():

@@ -58,6 +58,7 @@ def test_every_study_runs_as_a_grid(name: str, tmp_path: Path) -> None:
     ]
     ended = command_line.run(f"experiment={name}", *quick, f"outputs={outputs}")
     assert ended.code == 0, ended.err
+    assert "not decided by these runs" not in ended.err
     several = panels(read([outputs]))
     assert len(runs(outputs)) == sum(len(panel.contenders) for panel in several)
     for claim in Study.named(name, EXPERIMENTS).claims:
@@ -115,6 +116,18 @@ def test_claims_that_cannot_be_read_are_refused_before_anything_runs(
         f"error: {path}: claim 1: takes says, holds, task, model, and may have runs, not says\n"
     )
     assert not runs(outputs)
+
+
+def test_claims_that_these_runs_do_not_decide_are_told(tmp_path: Path) -> None:
+    ended = command_line.run(
+        "experiment=parity", *TINY[:3], "encoding=rope,t5", "seed=0", "trainer.max_steps=1",
+        "eval.samples=2", "logger=none", f"outputs={tmp_path}",
+    )  # fmt: skip
+    assert ended.code == 0, ended.err
+    told = (
+        "not decided by these runs: exact(none, 14) > chance(14) + 0.2 (parity, decoder: no none)"
+    )
+    assert f"{told} and 3 more\n" in ended.err
 
 
 def test_a_page_without_a_place_for_its_tables_is_refused(copied: Path) -> None:
@@ -213,7 +226,14 @@ def test_another_metric_of_a_kept_study_goes_to_another_place(copied: Path) -> N
     done = script(copied, "--study", "who_bit_whom", "--metric", "bits")
     assert done.returncode == 2
     assert done.stderr.startswith("error: --metric bits: the figure of a study shows exact")
-    done = script(copied, "--study", "who_bit_whom", "--metric", "bits", "--out", "new")
+    for name in ("figure.png", "figure.svg"):
+        done = script(
+            copied, "--study", "who_bit_whom", "--metric", "bits", "--out", str(folder / name)
+        )
+        assert done.returncode == 2
+    done = script(
+        copied, "--study", "who_bit_whom", "--metric", "bits", "--out", "new", "--format", "png"
+    )
     assert done.stderr == "wrote new/figure.png\n"
     same = script(copied, "--study", "who_bit_whom", "--metric", "exact", "--format", "svg")
     assert same.returncode == 0, same.stderr
@@ -224,7 +244,11 @@ def test_another_metric_of_a_kept_study_goes_to_another_place(copied: Path) -> N
 def test_no_such_study_is_refused_with_the_choices(copied: Path) -> None:
     done = script(copied, "--study", "copyy")
     assert done.returncode == 2
-    assert done.stderr == "error: --study=copyy: choose one of who_bit_whom\n"
+    assert done.stderr == "error: --study copyy: choose one of who_bit_whom\n"
+    folder = copied / "experiments" / "mine"
+    folder.mkdir()
+    done = script(copied, "--study", "mine")
+    assert done.stderr.startswith(f"error: --study mine: {folder} has no {EXPECTED}; choose one")
 
 
 def test_a_study_without_rows_says_how_to_get_them(copied: Path) -> None:
@@ -232,6 +256,30 @@ def test_a_study_without_rows_says_how_to_get_them(copied: Path) -> None:
     done = script(copied, "--study", "who_bit_whom")
     assert done.returncode == 2
     assert "no rows are kept; run python train.py experiment=who_bit_whom" in done.stderr
+
+
+def test_the_report_that_a_page_names_is_written(copied: Path) -> None:
+    page = copied / "experiments" / "who_bit_whom" / "README.md"
+    (command,) = re.findall("`python (scripts/report.py .*--out .*)`", page.read_text())
+    done = subprocess.run([sys.executable, *command.split()], cwd=copied, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert "How to read this" in (copied / "outputs" / "who_bit_whom.html").read_text()
+
+
+@pytest.mark.parametrize("end", ["\n\nMore.", "", "\n", "\n<!-- result -->"])
+def test_a_question_ends_where_its_paragraph_does(end: str, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / EXPECTED).write_text("[]")
+    (tmp_path / "new" / "README.md").write_text(f"# New\n\n**Question.**\nWhich | one\nis it?{end}")
+    assert Study.named("new", tmp_path).question == "Which \\| one is it?"
+
+
+def test_a_page_that_is_no_text_is_refused(copied: Path) -> None:
+    page = copied / "experiments" / "who_bit_whom" / "README.md"
+    page.write_bytes(b"\xff\xfe")
+    done = script(copied, "--study", "who_bit_whom")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith(f"error: {page}: ")
 
 
 def test_all_studies_are_listed_with_what_came_of_them(copied: Path) -> None:

@@ -251,6 +251,13 @@ def test_grids_that_are_none_are_refused(given: str, told: str, tmp_path: Path):
     assert ended.err.startswith(f"error: sweeper.grids={told}: must be a list of mappings")
 
 
+def test_a_grid_that_would_be_ignored_is_refused(tmp_path: Path):
+    ended = run("experiment=parity", "hydra.mode=RUN", f"outputs={tmp_path / 'outputs'}")
+    assert ended.code == 2
+    assert ended.err.startswith("error: hydra.sweeper.params: is for a sweep; put -m first")
+    assert not (tmp_path / "outputs").exists()
+
+
 def test_grids_of_a_single_run_are_refused(tmp_path: Path):
     ended = run(*TINY, f"outputs={tmp_path / 'outputs'}", "sweeper.grids=[{encoding:rope}]")
     assert ended.code == 2

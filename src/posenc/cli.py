@@ -69,7 +69,7 @@ def _hydra_main(raw: DictConfig) -> float | list[float] | None:
     if own.mode == RunMode.RUN:
         # Here already, as Hydra would print a line of its own.
         with one_line_errors(*MENDABLE, OSError), forgiving_output():
-            _refuse_several(raw)
+            _refuse_several(raw, own)
             result = _job(raw, own)
     else:
         try:
@@ -81,8 +81,13 @@ def _hydra_main(raw: DictConfig) -> float | list[float] | None:
     return launching.returned(result, raw.sweeper.get("objectives", ["score"]))
 
 
-def _refuse_several(raw: DictConfig) -> None:
+def _refuse_several(raw: DictConfig, own: HydraConf) -> None:
     """What only a sweep has use for would otherwise be ignored."""
+    if own.sweeper.get("params"):
+        raise ConfigError(
+            "hydra.sweeper.params: is for a sweep; put -m first, or mode: MULTIRUN below hydra: "
+            "of the experiment"
+        )
     if OmegaConf.select(raw, "launcher.jobs") is not None:
         launching.check_launcher(raw.launcher)
     if OmegaConf.select(raw, "sweeper.grids") not in (None, [{}]):

@@ -1,20 +1,26 @@
 """What a sweep is going to do: which jobs are done, which cannot work, and which are to come."""
 
 import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from posenc.choosing import PROJECT
 from posenc.errors import ConfigError
 from posenc.explaining import explain
-from posenc.results.identity import asked, evaluation_hash
+from posenc.results.identity import asked, evaluation_hash, identity
+from posenc.results.labels import label
 from posenc.results.records import RunFolder
 from posenc.results.sweeps import Entry
 from posenc.schema import RANGES, Config, load
+
+if TYPE_CHECKING:
+    from posenc.results.claims import Claim
 
 Job = Sequence[str]
 """The overrides of one job."""
@@ -40,16 +46,17 @@ def plan(
             raise ConfigError(
                 f"{' '.join(sorted(given))}: one sweep can have one {key}; run another"
             )
-    _check_claims(jobs[0])
+    claims = _claims(jobs[0])
     common = set.intersection(*(set(job) for job in jobs))
     rounds: list[list[Entry]] = []
     others: list[Entry] = []
     visits: dict[Path, int] = {}
     known: set[tuple[Path, str]] = set()
+    met: set[tuple[str, str, str]] = set()
     settings = _settings(compose)
     for job in jobs:
-        label = " ".join(each for each in job if each not in common)
-        entry: Entry = {"overrides": list(job), "label": label, "folder": None, "reason": None}
+        told = " ".join(each for each in job if each not in common)
+        entry: Entry = {"overrides": list(job), "label": told, "folder": None, "reason": None}
         try:
             config = settings(job)
             folder = RunFolder.of(asdict(config))
@@ -57,6 +64,8 @@ def plan(
             others.append(entry | {"state": "error", "reason": explain(error)})
             continue
         entry["folder"] = str(folder.path)
+        run = identity(asdict(config))
+        met.add((run["task"], run["model"], label(run["encoding"], run["positions"])))
         wanted = (folder.path, evaluation_hash(asked(asdict(config))))
         if wanted in known:
             continue
@@ -72,18 +81,33 @@ def plan(
             entry["overrides"].append("overwrite=false")  # or it would discard what came before
         resumes = folder.checkpoint.exists() and not config.overwrite
         rounds[visit].append(entry | {"state": "todo", "resumes": resumes})
+    _tell_unmet(claims, met)
     return rounds, others
 
 
-def _check_claims(job: Job) -> None:
-    """Raises ConfigError where it belongs to a study whose claims cannot be read."""
+def _claims(job: Job) -> Sequence["Claim"]:
+    """Those of the study that it belongs to, if any. Raises ConfigError where they are none."""
     for each in job:
         key, _, name = each.partition("=")
         if key == "experiment" and (EXPERIMENTS / name).is_dir():
             from posenc.results.claims import EXPECTED, read_claims  # takes a moment
 
             if (EXPERIMENTS / name / EXPECTED).exists():
-                read_claims(EXPERIMENTS / name / EXPECTED)
+                return read_claims(EXPERIMENTS / name / EXPECTED)
+    return []
+
+
+def _tell_unmet(claims: Sequence["Claim"], met: set[tuple[str, str, str]]) -> None:
+    """Says which claims these runs will not decide: they are narrowed, or a name is wrong."""
+    unmet = [
+        f"{claim.statement.text} ({claim.task}, {claim.model}: no {name})"
+        for claim in claims
+        for name in claim.statement.labels
+        if (claim.task, claim.model, name.partition(" [")[0]) not in met
+    ]
+    if unmet:
+        more = f" and {len(unmet) - 1} more" * (len(unmet) > 1)
+        print(f"not decided by these runs: {unmet[0]}{more}", file=sys.stderr)
 
 
 def _settings(compose: Callable[[list[str]], DictConfig]) -> Callable[[Job], Config]:

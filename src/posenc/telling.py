@@ -50,7 +50,7 @@ def _line(job: Entry, ended: list[Entry], todo: int, at_a_time: int) -> str:
     stopped = job["end"] == "interrupted"
     left = f", about {duration(rest)} left" if rest > 0 and not stopped else ""
     took = f"{duration(job['seconds'])}{left}"
-    return f"[{len(ended)}/{todo}] {job['label']}: {job['said']}; {took}"
+    return f"[{len(ended)}/{todo}] {job['label'] or 'the run'}: {job['said']}; {took}"
 
 
 def short(label: str) -> str:

@@ -103,7 +103,12 @@ def test_ranks_are_those_of_the_scores_that_are_shown_whatever_seeds_are_shared(
 def test_it_takes_two_tasks_and_two_encodings(studies: Studies) -> None:
     assert across([]) == []
     assert across(studies([{"rope": [0.9], "t5": [0.5]}])) == []
-    assert across(studies([{"rope": [0.9], "t5": [0.5]}, {"rope": [0.9]}])) == []
+    assert across(studies([{"rope": [0.9]}, {"rope": [0.9]}])) == []
+    (section,) = across(studies([{"rope": [0.9], "t5": [0.5]}, {"rope": [0.9]}]))
+    assert section.verdict == [
+        "Not ranked: no two encodings were tested at all of task000, task001."
+    ]
+    assert section.tables == []
 
 
 def test_models_are_ranked_apart(studies: Studies) -> None:

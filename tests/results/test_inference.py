@@ -502,6 +502,14 @@ def test_of_one_seed_a_task_the_ends_are_the_mean(rng: np.random.Generator) -> N
         assert low == mean == high
 
 
+def test_the_interval_of_a_mean_rank_holds_it(rng: np.random.Generator) -> None:
+    for _ in range(20):
+        tasks = np.round(rng.random((6, 12, 2)), 1)
+        tasks[rng.random(tasks.shape) < 0.2] = np.nan
+        for mean, low, high in mean_ranks(tasks, draws=50):
+            assert low <= mean <= high
+
+
 def test_mean_ranks_draw_seeds_together() -> None:
     """A beats B at every seed, though seeds differ by more than encodings do."""
     tasks = [[[0.9, 0.5, 0.1], [0.8, 0.4, 0.0]]]

@@ -125,6 +125,21 @@ def test_a_page_opens_on_the_metric_that_is_asked_for(
     assert METRICS[metric] in first_chart(page)
 
 
+@pytest.mark.parametrize(("longest", "axis"), [(200, "linear"), (201, "logarithmic")])
+def test_far_lengths_open_on_a_logarithmic_axis(
+    longest: int,
+    axis: str,
+    planted: Callable[..., list[dict[str, Any]]],
+    found: Callable[..., Found],
+    page: Page,
+    tmp_path: Path,
+) -> None:
+    told = document(found(planted({5: 1.0, 20: 1.0, longest: 0.6})))
+    (tmp_path / "report.html").write_text(written(told, beside=tmp_path))
+    show(page, tmp_path / "report.html")
+    assert page.get_by_role("radio", name=axis).is_checked()
+
+
 def test_an_isolated_encoding_stays_so_when_the_chart_is_drawn_anew(opened: Page) -> None:
     opened.get_by_role("button", name="alibi").click()
     opened.get_by_label("logarithmic").check()

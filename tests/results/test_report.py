@@ -139,6 +139,12 @@ class TestDocument:
             "1 finished run, 1 encoding, 1 task, 1 seed; 0 not fitted, 1 left out."
         )
 
+    def test_a_run_that_was_asked_twice_is_one(self, planted: Planted, found: Read) -> None:
+        again = planted({10: 1.0, 40: 0.5}, evaluation="e1")
+        assert document(found(planted(GOOD) + again)).summary == (
+            "1 finished run, 1 encoding, 1 task, 1 seed; 0 not fitted, 0 left out."
+        )
+
     def test_the_summary_counts(self, rows: list[dict[str, Any]], found: Read) -> None:
         assert document(found(rows)).summary == (
             "10 finished runs, 3 encodings, 2 tasks, 2 seeds; 0 not fitted, 0 left out."
@@ -334,6 +340,16 @@ class TestScript:
             f"error: --out {kept}: would be written over what is read; name another place\n"
         )
         assert kept.read_bytes() == content
+
+    def test_what_cannot_be_written_leaves_what_was_there(
+        self, outputs: Path, tmp_path: Path
+    ) -> None:
+        place = tmp_path / "there.md"
+        place.write_text("as it was")
+        (tmp_path / ".there.md.unfinished").mkdir()
+        refused = report(outputs, "--out", place, "--format", "md")
+        assert (refused.code, refused.err.count("\n")) == (2, 1)
+        assert place.read_text() == "as it was"
 
     def test_nothing_to_report_is_an_error_of_one_line(
         self, planted: Planted, write_run: WriteRun, tmp_path: Path

@@ -74,6 +74,22 @@ def test_what_was_not_tested_is_named(text: str, missing: str, panel: Panel) -> 
         margins(text, panel)
 
 
+def test_as_many_signs_as_there_may_be_are_read(panel: Panel) -> None:
+    text = "score(rope) > " + "-" * 385 + "1"
+    assert len(text) == 400
+    (margin,) = margins(text, panel)
+    assert margin == pytest.approx(1 + margins("score(rope) > 0", panel)[0])
+
+
+def test_a_loss_that_is_no_number_decides_nothing(
+    planted: Callable[..., list[dict[str, Any]]], found: Callable[..., Found]
+) -> None:
+    (panel,) = panels(found(planted({20: 1.0, 40: 0.5}, loss=float("nan"))))
+    with pytest.raises(Unmeasured, match="a loss is no number"):
+        margins("bits(rope, 40) < 3", panel)
+    assert margins("exact(rope, 40) > 0", panel) == [0.5]
+
+
 def test_nothing_beyond_is_no_score(
     planted: Callable[..., list[dict[str, Any]]], found: Callable[..., Found]
 ) -> None:
@@ -114,6 +130,9 @@ def test_nothing_beyond_is_no_score(
         "score(rope, 24) > 0": "neither a number nor a right use",
         "score(rope) / 2 > 0": "neither a number nor a right use",
         "__import__('os') > score(rope)": "neither a number nor a right use",
+        "score(rope) > 1e10": "neither a number nor a right use",
+        f"exact(rope, {10**300}) > 0": "neither a length nor each",
+        f"score(rope) > {'-' * 400}1": "is longer than 400 characters",
     }.items(),
 )
 def test_what_is_no_statement_is_refused(text: str, wrong: str) -> None:

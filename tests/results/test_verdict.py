@@ -242,7 +242,7 @@ def test_one_lucky_run_does_not_lead_and_is_named(study: Study) -> None:
                   unfitted={"fire": range(1, 6)})  # fmt: skip
     assert of(panel).best.label == "rope"
     assert verdict(panel, None)[:4] == [
-        "rope has the highest mean score, 0.90 over 6 seeds.",
+        "rope leads with a mean score of 0.90 over 6 seeds.",
         "fire scores 1.00, but over 1 fitted of 6 seeds, which fits too seldom to lead.",
         "Below it at every seed, too few to call it worse: t5 (−0.800, −0.800 to −0.800).",
         "Undecided: fire (+0.100).",

@@ -11,7 +11,7 @@ from posenc.results.tables import rank_table
 
 
 def across(panels: Sequence[Panel]) -> list[Section]:
-    """A section for every model whose encodings met at two tasks or more."""
+    """A section for every model that was tested at two tasks or more, with several encodings."""
     sections = []
     for model in dict.fromkeys(panel.model for panel in panels):
         tasks = _one_a_task([
@@ -21,6 +21,10 @@ def across(panels: Sequence[Panel]) -> list[Section]:
         ranked = sorted(each for each in labels if all(panel.named(each) for panel in tasks))
         if len(tasks) > 1 and len(ranked) > 1:
             sections.append(_section(model, tasks, ranked, sorted(labels - set(ranked))))
+        elif len(tasks) > 1 and len(labels) > 1:
+            names = ", ".join(panel.task for panel in tasks)
+            told = f"Not ranked: no two encodings were tested at all of {names}."
+            sections.append(Section(f"Across tasks, {model}", [told], []))
     return sections
 
 
@@ -29,13 +33,9 @@ def _one_a_task(panels: Sequence[Panel]) -> list[Panel]:
     best: dict[str, Panel] = {}
     for panel in panels:
         known = best.get(panel.title)
-        if known is None or _runs(panel) > _runs(known):
+        if known is None or panel.runs > known.runs:
             best[panel.title] = panel
     return list(best.values())
-
-
-def _runs(panel: Panel) -> int:
-    return sum(len(contender.runs) for contender in panel.contenders)
 
 
 def _section(

@@ -1,5 +1,6 @@
 """What a study expected of its runs, written down beforehand, and what the runs say to it."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean
@@ -68,6 +69,18 @@ class Judged(NamedTuple):
     """Why it is undecided."""
 
 
+class _Texts(yaml.BaseLoader):
+    """Reads every scalar as text, and refuses a key that is there twice: one claim would go."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [key.value for key, _ in node.value]
+        for key in keys:
+            if keys.count(key) > 1:
+                told = f"{key} is there twice; of several texts write a list"
+                raise yaml.constructor.ConstructorError(None, None, told, node.start_mark)
+        return dict(super().construct_mapping(node, deep))
+
+
 def read_claims(path: Path) -> list[Claim]:
     """Of an expected.yaml, in its order; lists of tasks and statements are claims of their own.
 
@@ -76,8 +89,11 @@ def read_claims(path: Path) -> list[Claim]:
     Raises ConfigError, naming file and claim, for anything that is no claim.
     """
     try:
-        entries = yaml.safe_load(path.read_text())
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        entries = yaml.load(path.read_text(encoding="utf-8"), _Texts)
+    except yaml.MarkedYAMLError as error:
+        where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise ConfigError(f"{path}: {where}{error.problem}") from None
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         raise ConfigError(f"{path}: {str(error).splitlines()[0]}") from None
     if not isinstance(entries, list):
         raise ConfigError(f"{path}: has to be a list of claims, each with {', '.join(NEEDED)}")
@@ -107,6 +123,9 @@ def _read(entry: Any) -> list[Claim]:
                 statement = Statement(text)
             except ValueError as error:
                 raise ValueError(f"holds={text}: {error}") from None
+            for label in statement.labels:
+                encoding = re.split(r" [+\[]", label)[0]
+                check_choice(f"holds={text}: encoding", encoding, choices("encoding"))
             claims.append(Claim(says, statement, task, model, RUNS[runs]))
     return claims
 
@@ -130,6 +149,9 @@ def _word(entry: dict[str, Any], key: str) -> str:
 def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
     """What the runs of its panel say to a claim."""
     own = [each for each in panels if (each.task, each.model) == (claim.task, claim.model)]
+    if len({each.title for each in own}) == 1:  # they differ in what some runs were asked later
+        most = max(each.runs for each in own)
+        own = [each for each in own if each.runs == most]
     if len(own) != 1:
         which = f"{claim.task} in the {claim.model}"
         told = f"{len(own)} tables are of {which}" if own else f"no run of {which}"

@@ -72,7 +72,7 @@ def length_curves(panels: Sequence[Panel], metric: str = "exact") -> alt.ConcatC
     """
     labels = ranking(panels, metric)
     bands = any(len(panel.contenders) <= CLEAR for panel in panels)
-    drawn = {far: layers(metric, labels, far=far) for far in (False, True)}
+    drawn = {each: layers(metric, labels, far=each) for each in (False, True)}
     told = [BITS_CAPTION, BITS_BANDS] if metric == "bits" else [CAPTION, BANDS]
     caption = alt.TitleParams(
         told if bands else told[:1],
@@ -83,7 +83,7 @@ def length_curves(panels: Sequence[Panel], metric: str = "exact") -> alt.ConcatC
         color=GREY,
         offset=12,
     )
-    titled = [_titled(drawn[_far(panel)], panel, k) for k, panel in enumerate(panels)]
+    titled = [_titled(drawn[far(panel)], panel, k) for k, panel in enumerate(panels)]
     chart = alt.concat(*titled, columns=2, title=caption)
     chart = chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared")
     chart, order = styled(chart), widest_first(labels)
@@ -96,7 +96,8 @@ def length_curves(panels: Sequence[Panel], metric: str = "exact") -> alt.ConcatC
     return chart
 
 
-def _far(panel: Panel) -> bool:
+def far(panel: Panel) -> bool:
+    """Whether its lengths are best seen on a logarithmic axis."""
     return panel.lengths[-1] > FAR * panel.train_max
 
 

@@ -215,8 +215,9 @@ def mean_ranks(
     `tasks` are (encodings, seeds); their numbers of seeds may differ. NaN marks a run that does not
     count; an encoding of which none does comes last. The interval is that of a percentile bootstrap
     which draws the seeds of each task anew (Agarwal et al., 2021, arXiv 2108.13264), for all
-    encodings alike: it speaks of these tasks only, and with few seeds it is rather too narrow. With
-    one seed a task its ends are the mean.
+    encodings alike: it speaks of these tasks only, and with few seeds it is rather too narrow. It
+    is widened to hold the mean rank itself, which ties can leave outside. With one seed a task its
+    ends are the mean.
     """
     tables = [np.asarray(task, dtype=float) for task in tasks]
     means = np.mean([_ranks(_mean_or_last(table)) for table in tables], axis=0)
@@ -226,7 +227,8 @@ def mean_ranks(
         drawn = (_uniform(draws, seeds, stream=place) * seeds).astype(int)
         resampled.append(_ranks(_mean_or_last(table[:, drawn]).T))
     ends = np.quantile(np.mean(resampled, axis=0), [OPEN / 2, 1 - OPEN / 2], axis=0)
-    found = zip(means.tolist(), *ends.tolist(), strict=True)
+    low, high = np.minimum(ends[0], means), np.maximum(ends[1], means)
+    found = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
     return [(mean, low, high) for mean, low, high in found]
 
 

@@ -108,6 +108,11 @@ class Panel:
         return f"trained to length {self.train_max}, tested at {many}{self.lengths[-1]}"
 
     @property
+    def runs(self) -> int:
+        """How many there are."""
+        return sum(len(contender.runs) for contender in self.contenders)
+
+    @property
     def chance_score(self) -> float | None:
         """The score of a guess that is blind to order."""
         return self.score_of(self.chance)

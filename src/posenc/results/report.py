@@ -151,16 +151,22 @@ def _pairs(others: Sequence[Versus]) -> int:
 
 
 def _summary(several: Sequence[Panel], found: Found) -> str:
-    runs = [run for panel in several for each in panel.contenders for run in each.runs]
+    evaluations = [
+        ((panel.task, panel.model, contender.encoding, run.seed, run.fingerprint), run)
+        for panel in several
+        for contender in panel.contenders
+        for run in contender.runs
+    ]
+    runs = {key for key, _ in evaluations}  # one may have been evaluated several times
+    unfitted = runs - {key for key, run in evaluations if run.fitted}
     labels = {each.label for panel in several for each in panel.contenders}
     parts = [
         _count(len(runs), "finished run"),
         _count(len(labels), "encoding"),
         _count(len({panel.task for panel in several}), "task"),
-        _count(len({run.seed for run in runs}), "seed"),
+        _count(len({run.seed for _, run in evaluations}), "seed"),
     ]
-    unfitted = sum(not run.fitted for run in runs)
-    return f"{', '.join(parts)}; {unfitted} not fitted, {len(found.skipped)} left out."
+    return f"{', '.join(parts)}; {len(unfitted)} not fitted, {len(found.skipped)} left out."
 
 
 def _count(number: int, thing: str) -> str:

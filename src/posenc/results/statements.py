@@ -4,7 +4,8 @@ A statement compares two sums of numbers and of these, where E is the label of a
 quotes if it has spaces:
 
     exact(E, 24)  token(E, 24)  bits(E, 24)   at one tested length; bits a token
-    exact(E, 21, 40)                          averaged over all lengths from 21 to 40
+    exact(E, 21, 40)                          averaged over all lengths from 21 to 40, where those
+                                              between tested ones lie on a line
     in_range(E)  score(E)  token_score(E)     averaged over the trained lengths, or all beyond them
     holds_to(E)                               the longest length up to which exact match is >= 0.9
     chance(24)  token_chance(24)  abs(x)      exact match and token accuracy of a guess
@@ -41,6 +42,8 @@ SIGNS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
 }
+LONGEST, LARGEST = 400, 1e9
+"""Characters of a statement, and numbers in it: none comes near, and no sum of them overflows."""
 KNOWN = ", ".join([*CURVES, *SUMS, *GUESSES, HELD, "abs"])
 
 
@@ -63,6 +66,8 @@ class Statement:
     """A comparison that was read. Raises ValueError, saying what is wrong, for any other text."""
 
     def __init__(self, text: str) -> None:
+        if len(text) > LONGEST:
+            raise ValueError(f"is longer than {LONGEST} characters")
         self.text = text
         self.labels: dict[str, None] = {}
         """Of the contenders that it names, in their order."""
@@ -93,7 +98,10 @@ class Statement:
 
     def margin(self, scope: Scope) -> float:
         """By how much it is true; negative where it is not. Raises Unmeasured."""
-        return self._larger(scope) - self._smaller(scope)
+        margin = self._larger(scope) - self._smaller(scope)
+        if not math.isfinite(margin):  # the loss of a network that broke
+            raise Unmeasured("a loss is no number")
+        return margin
 
     def _read(self, node: ast.expr) -> Value:
         match node:
@@ -166,7 +174,7 @@ class Statement:
 
 
 def _is_number(value: float) -> bool:
-    return not isinstance(value, bool) and math.isfinite(value)
+    return not isinstance(value, bool) and abs(value) <= LARGEST
 
 
 def _at(panel: Panel, curve: list[float], length: int) -> float:

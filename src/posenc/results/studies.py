@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from posenc.errors import ConfigError, check_choice
+from posenc.errors import ConfigError
 from posenc.marks import marked, renewed
 from posenc.results.claims import EXPECTED, Claim, counted, judge, read_claims
 from posenc.results.document import Document
@@ -19,7 +19,7 @@ RESULT = "result"
 """Marks what a page says of the rows."""
 KEPT = """Every row of every run is in [results.csv](results.csv). A report tells at its end what
 all words and columns mean: `python scripts/report.py --study {name} --out outputs/{name}.html`."""
-QUESTION = re.compile(r"(?s)\*\*Question\.\*\* (.*?)\n\n")
+QUESTION = re.compile(r"(?s)\*\*Question\.\*\*\s+(\S.*?)\s*(?:\n\n|\n<!--|\Z)")
 """What a page asks."""
 
 
@@ -34,7 +34,10 @@ class Study:
     def named(cls, name: str, experiments: Path) -> "Study":
         """Raises ConfigError where there is no such study, or its claims cannot be read."""
         known = sorted(path.parent.name for path in experiments.glob(f"*/{EXPECTED}"))
-        folder = experiments / check_choice("--study", name, known)
+        folder = experiments / name
+        if name not in known:
+            told = f"{folder} has no {EXPECTED}; " if folder.is_dir() else ""
+            raise ConfigError(f"--study {name}: {told}choose one of {', '.join(known)}")
         return cls(folder, read_claims(folder / EXPECTED))
 
     @property
@@ -52,7 +55,8 @@ class Study:
         if not self.rows.exists():
             raise ConfigError(
                 f"--study {self.name}: no rows are kept; run python train.py "
-                f"experiment={self.name}, and name outputs/studies/{self.name}"
+                f"experiment={self.name}, name outputs/studies/{self.name}, and keep them by "
+                f"--out experiments/{self.name} --format csv"
             )
         return read([self.rows])
 
@@ -77,6 +81,11 @@ class Study:
         return compared.pop() if len(compared) == 1 and compared <= METRICS.keys() else "exact"
 
     @property
+    def figure(self) -> Path:
+        """Where it is, links followed."""
+        return self.folder.resolve() / "figure.png"
+
+    @property
     def page(self) -> Path:
         """What was asked, what was expected, what came out."""
         return self.folder / "README.md"
@@ -86,22 +95,25 @@ class Study:
         text = self._text()
         if not marked(text, RESULT):
             raise ConfigError(f"{self.page}: has no lines <!-- {RESULT} --> and <!-- end -->")
-        figure = f"![{METRICS[self.metric].capitalize()} against length](figure.png)"
+        figure = f"![{METRICS[self.metric].capitalize()} against length]({self.figure.name})"
         told = KEPT.format(name=self.name)
         return renewed(text, RESULT, f"{figure}\n\n{excerpt(document)}\n\n{told}")
 
     def _text(self) -> str:
         if not self.page.exists():
             raise ConfigError(f"{self.page}: is missing; a study has a page about it")
-        return self.page.read_text()
+        try:
+            return self.page.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{self.page}: {error}") from None
 
     @property
     def question(self) -> str:
-        """The first of its page."""
+        """The first of its page, as it stands in a table."""
         found = QUESTION.search(self._text())
         if found is None:
             raise ConfigError(f"{self.page}: has no paragraph that begins with **Question.**")
-        return " ".join(found[1].split())
+        return " ".join(found[1].split()).replace("|", "\\|")
 
     def runs(self) -> str:
         """How many are kept."""

@@ -81,7 +81,8 @@ def _ranking(found: Judged) -> list[str]:
         return [f"{told}, with no other to compare it with."]
     if len(best.fitted) == 1:
         return [f"One seed decides nothing; {_name(best)} scores highest, {best.score:.2f}."]
-    sentences = [f"{_name(best)} has the highest mean score, {best.score:.2f} over {over}."]
+    leads = "leads with a mean score of" if found.lucky else "has the highest mean score,"
+    sentences = [f"{_name(best)} {leads} {best.score:.2f} over {over}."]
     for contender in found.lucky:
         told = f"{_name(contender)} scores {contender.score:.2f}, but over {_over(contender)}"
         sentences.append(f"{told}, which fits too seldom to lead.")
