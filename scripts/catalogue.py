@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from dataclasses import asdict
 
 from hydra import compose, initialize_config_dir
 
@@ -14,6 +15,7 @@ from posenc.marks import renewed
 from posenc.pages import TaskFacts, encodings_page, tasks_page
 from posenc.portrait import facts, model_for
 from posenc.results.disk import replacing
+from posenc.results.identity import identity
 from posenc.results.kept import batch_costs, first_results, training_steps
 from posenc.results.studies import index
 from posenc.schema import Config, load
@@ -34,9 +36,16 @@ def of_encodings() -> str:
         name: configured(f"encoding={name}", f"model={model_for(name)}") for name in classes()
     }
     (task,) = {config.task["name"] for config in configs.values()}
+    kept = first_results(ENCODINGS, task=task)
+    called = {name: identity(asdict(config))["encoding"] for name, config in configs.items()}
     return encodings_page(
         {name: facts(build(config).net) for name, config in configs.items()},
-        first_results(ENCODINGS, task=task),
+        {
+            (name, model): kept[encoding, model]
+            for name, own in called.items()
+            for encoding, model in kept
+            if encoding == own
+        },
         training_steps(SPEED),
     )
 

@@ -185,12 +185,12 @@ def test_a_format_that_is_asked_for_is_all_that_is_written(copied: Path) -> None
 @pytest.mark.parametrize(
     ("statements", "metric"),
     [
-        (["bits(a, 9) < 1", "bits(b, 9) > 1"], "bits"),
-        (["bits(a, 9) < 1", "score(a) > 0"], "exact"),
-        (["token(a, each) > 0"], "token_accuracy"),
-        (["token_score(a) > 0", "token(a, 9) > token_chance(9)"], "token_accuracy"),
-        (["bits(a, 9) < 1", "holds_to(a) > 5"], "exact"),
-        (["holds_to(a) > 5"], "exact"),
+        (["bits(rope, 9) < 1", "bits(t5, 9) > 1"], "bits"),
+        (["bits(rope, 9) < 1", "score(rope) > 0"], "exact"),
+        (["token(rope, each) > 0"], "token_accuracy"),
+        (["token_score(rope) > 0", "token(rope, 9) > token_chance(9)"], "token_accuracy"),
+        (["bits(rope, 9) < 1", "holds_to(rope) > 5"], "exact"),
+        (["holds_to(rope) > 5"], "exact"),
         ([], "exact"),
     ],
 )

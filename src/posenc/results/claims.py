@@ -124,8 +124,9 @@ def _read(entry: Any) -> list[Claim]:
             except ValueError as error:
                 raise ValueError(f"holds={text}: {error}") from None
             for label in statement.labels:
-                encoding = re.split(r" [+\[]", label)[0]
-                check_choice(f"holds={text}: encoding", encoding, choices("encoding"))
+                for part in re.split(r" [+\[]", label)[0].split("+"):
+                    encoding = part.partition("@")[0]
+                    check_choice(f"holds={text}: encoding", encoding, choices("encoding"))
             claims.append(Claim(says, statement, task, model, RUNS[runs]))
     return claims
 

@@ -31,8 +31,6 @@ BITS_CAPTION = "Line: mean over all seeds, fitted or not. Dot: one seed."
 BITS_BANDS = "Band, where there are few encodings: from the least to the most of all seeds."
 WHOLE = "datum.value % 1 ? '' : format(datum.value, 'd')"
 """What an axis says at a length."""
-FAR = 10
-"""Times the trained length beyond which a picture has a logarithmic axis."""
 FIRST_DIGIT = "datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9))"
 """Of a round number; the summand is for logarithms that fall short of a whole number."""
 ROUND = f"indexof([1, 2, 3, 5], {FIRST_DIGIT}) < 0 ? '' : datum.value"
@@ -68,7 +66,7 @@ def length_curves(panels: Sequence[Panel], metric: str = "exact") -> alt.ConcatC
     A line is the mean over fitted seeds, thin and dotted over those that are not fitted, or, of
     bits, over all; a dot is one seed, a band the interval over seeds, where there are few enough to
     be told apart. The trained range is shaded and chance is dashed. Lengths are logarithmic where
-    they go FAR.
+    they go far.
     """
     labels = ranking(panels, metric)
     bands = any(len(panel.contenders) <= CLEAR for panel in panels)
@@ -83,7 +81,7 @@ def length_curves(panels: Sequence[Panel], metric: str = "exact") -> alt.ConcatC
         color=GREY,
         offset=12,
     )
-    titled = [_titled(drawn[far(panel)], panel, k) for k, panel in enumerate(panels)]
+    titled = [_titled(drawn[panel.far], panel, k) for k, panel in enumerate(panels)]
     chart = alt.concat(*titled, columns=2, title=caption)
     chart = chart.resolve_scale(color="shared", strokeDash="shared", strokeWidth="shared")
     chart, order = styled(chart), widest_first(labels)
@@ -94,11 +92,6 @@ def length_curves(panels: Sequence[Panel], metric: str = "exact") -> alt.ConcatC
         for name, rows in datasets(panel, order).items()
     }
     return chart
-
-
-def far(panel: Panel) -> bool:
-    """Whether its lengths are best seen on a logarithmic axis."""
-    return panel.lengths[-1] > FAR * panel.train_max
 
 
 def _titled(drawn: Sequence[alt.Chart], panel: Panel, number: int) -> alt.LayerChart:

@@ -94,8 +94,23 @@ def evaluation_hash(asked: Flat) -> str:
 
 def identity(settings: Settings) -> Settings:
     """The columns of a row that say which run it belongs to."""
-    names = {group: settings[group]["name"] for group in ("task", "model", "encoding", "positions")}
-    return {**names, "seed": settings["seed"], "fingerprint": fingerprint(settings)}
+    names = {group: settings[group]["name"] for group in ("task", "model", "positions")}
+    return {
+        **names,
+        "encoding": _called(settings["encoding"]),
+        "seed": settings["seed"],
+        "fingerprint": fingerprint(settings),
+    }
+
+
+def _called(encoding: Settings) -> str:
+    """Its name or, as several together have none of their own, those of its parts: tupe+t5, and
+    learned@abacus+rope, where a part has positions of its own."""
+    parts = [
+        _called(part) + (f"@{part['positions']['name']}" if part["positions"] else "")
+        for part in encoding.get("parts", [])
+    ]
+    return "+".join(parts) or str(encoding["name"])
 
 
 def leaf(settings: Settings) -> str:

@@ -15,7 +15,7 @@ from jinja2 import Environment
 
 from posenc.results.curves import Rows, datasets, ranking
 from posenc.results.document import Document
-from posenc.results.figures import ROUND, far, layers, looks, widest_first
+from posenc.results.figures import ROUND, layers, looks, widest_first
 from posenc.results.labels import METRICS, MISSING
 from posenc.results.panels import Panel
 
@@ -49,7 +49,7 @@ def page(document: Document, *, beside: Path) -> str:
         address=address,
         long=LONG,
         wide=WIDE,
-        far=any(map(far, panels)),
+        far=any(panel.far for panel in panels),
         style=_part("page.css"),
         charts=_json({
             "specs": {name: _spec(name, labels) for name in METRICS},

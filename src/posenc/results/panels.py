@@ -18,6 +18,9 @@ SAME = ["task", "model", "train_max", "length", "in_range", "chance", "token_cha
 """Runs are compared only where all of these agree, those by length at every length, and so do the
 settings of the task."""
 
+FAR = 10
+"""Times the trained length."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -106,6 +109,11 @@ class Panel:
         """Trained and tested lengths in words."""
         many = f"{len(self.lengths)} lengths up to " if len(self.lengths) > 1 else ""
         return f"trained to length {self.train_max}, tested at {many}{self.lengths[-1]}"
+
+    @property
+    def far(self) -> bool:
+        """Whether its lengths go so far that they are best drawn on a logarithmic axis."""
+        return self.lengths[-1] > FAR * self.train_max
 
     @property
     def runs(self) -> int:
