@@ -24,6 +24,7 @@ from posenc.encodings.transformer_xl import TransformerXL
 from posenc.errors import ConfigError
 from posenc.model.attention import context
 from posenc.positions.several import Several
+from posenc.results.identity import identity
 from posenc.results.records import RunFolder
 from posenc.scoring import _at_eval
 from posenc.shapes import Shape
@@ -261,6 +262,19 @@ def test_every_spelling_of_a_combination_is_one_run(alias, spelling, configured)
     short, spelt_out = configured(f"encoding={alias}"), configured(*spelling)
     assert RunFolder.of(asdict(short)).path == RunFolder.of(asdict(spelt_out)).path
     assert short == spelt_out
+
+
+@pytest.mark.parametrize(
+    ("chosen", "name"),
+    [
+        ("combined", "learned+rope"), ("tupe_relative", "tupe+t5"),
+        ("abacus_rope", "learned@abacus+rope"), ("rope", "rope"),
+    ],
+)  # fmt: skip
+def test_results_call_a_combination_by_its_parts(chosen, name, configured):
+    settings = asdict(configured(f"encoding={chosen}"))
+    assert identity(settings)["encoding"] == name
+    assert RunFolder.of(settings).path.parent.name == f"encoder-{name}-index"
 
 
 def test_the_order_of_parts_and_their_settings_tell_runs_apart(configured):

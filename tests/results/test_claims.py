@@ -130,6 +130,16 @@ def test_a_section_counts_and_shows_every_claim(study: Study) -> None:
     assert every.rows[0][-1].text == "task000, encoder, all runs"
 
 
+def test_a_combination_goes_by_its_parts(tmp_path: Path) -> None:
+    path = tmp_path / "expected.yaml"
+    text = "- says: x\n  holds: score('{}') > 0\n  task: copy\n  model: encoder\n"
+    path.write_text(text.format("learned@abacus+rope + random"))
+    assert len(read_claims(path)) == 1
+    path.write_text(text.format("learned+ropee"))
+    with pytest.raises(ConfigError, match="encoding=ropee"):
+        read_claims(path)
+
+
 def test_lists_are_claims_of_their_own(tmp_path: Path) -> None:
     path = tmp_path / "expected.yaml"
     path.write_text(
