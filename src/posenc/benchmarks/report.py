@@ -35,8 +35,7 @@ SETS = tuple(each.partition("=")[0] for each in TINY)
 
 def measure(plan: Plan) -> Iterator[Figure]:
     """The whole command. Raises RunFailed where it did not count every run."""
-    alone = [name for name in classes() if "parts" not in defaults_of("encoding", name)]
-    tasks, encodings = classes("task")[: plan.size(10, 1)], alone[: plan.size(20, 4)]
+    tasks, encodings = classes("task")[: plan.size(10, 1)], classes()[: plan.size(20, 4)]
     with TemporaryDirectory() as place:
         outputs = Path(place) / "outputs"
         number = write_runs(plan, outputs, tasks, encodings)

@@ -103,14 +103,15 @@ def identity(settings: Settings) -> Settings:
     }
 
 
-def _called(encoding: Settings) -> str:
-    """Its name or, as several together have none of their own, those of its parts: tupe+t5, and
-    learned@abacus+rope, where a part has positions of its own."""
-    parts = [
-        _called(part) + (f"@{part['positions']['name']}" if part["positions"] else "")
-        for part in encoding.get("parts", [])
-    ]
-    return "+".join(parts) or str(encoding["name"])
+def _called(node: Any) -> str:
+    """Its name or, as several encodings together have none of their own, those of its parts:
+    tupe+t5, and learned@abacus+rope, where a part has positions of its own."""
+    if not isinstance(node, dict):  # by name alone
+        return str(node)
+    if parts := node.get("parts"):
+        return "+".join(map(_called, parts))
+    own = node.get("positions")
+    return f"{node['name']}@{_called(own)}" if own else str(node["name"])
 
 
 def leaf(settings: Settings) -> str:
