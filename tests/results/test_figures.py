@@ -73,7 +73,7 @@ def test_bits_are_drawn_over_all_runs_the_fewest_at_the_end_first(
             *planted({40: 0.9}, loss=2 * LN2),
             *planted({20: 0.1}, seed=1, loss=3 * LN2),
             *planted({40: 0.1}, seed=1, loss=6 * LN2),
-            *planted({20: 1.0, 40: 0.2}, encoding="alibi", loss=3 * LN2),
+            *planted({20: 0.9, 40: 0.0}, encoding="alibi", loss=3 * LN2),
         ]
     )
     assert ranking(several) == ["rope", "alibi"]
@@ -86,6 +86,24 @@ def test_bits_are_drawn_over_all_runs_the_fewest_at_the_end_first(
     assert "Line: mean over all seeds, fitted or not. Dot: one seed." in picture
     assert "loss, bits a token" in picture
     assert ">chance<" not in picture
+
+
+def test_what_seldom_fits_is_not_drawn_as_the_best(
+    planted: Planted, drawn: Callable[..., list[Panel]]
+) -> None:
+    several = drawn(
+        [
+            *planted({20: 1.0, 40: 1.0}, encoding="alibi"),
+            *(
+                row
+                for seed in (1, 2)
+                for row in planted({20: 0, 40: 0}, seed=seed, encoding="alibi")
+            ),
+            *(row for seed in range(3) for row in planted({20: 1.0, 40: 0.5}, seed=seed)),
+        ]
+    )
+    assert several[0].contenders[0].label == "alibi"
+    assert ranking(several) == ["rope", "alibi"]
 
 
 def test_one_seed_has_no_interval(planted: Planted, drawn: Callable[..., list[Panel]]) -> None:

@@ -23,7 +23,8 @@ Rows = list[dict[str, Any]]
 def ranking(panels: Sequence[Panel], metric: str = "exact") -> list[str]:
     """All labels, best first: their order in the legend, by which they get colours.
 
-    The best has the highest mean score or, if the metric is bits, needs the fewest at the end.
+    The best has the highest mean score, to which a run that is not fitted adds nothing, or, if the
+    metric is bits, needs the fewest at the end.
     """
     worth: dict[str, list[float]] = {}
     for panel in panels:
@@ -31,9 +32,9 @@ def ranking(panels: Sequence[Panel], metric: str = "exact") -> list[str]:
             own = worth.setdefault(contender.label, [])
             if metric == "bits":
                 own.append(-fmean(run.curves["bits"][-1] for run in contender.runs))
-            elif contender.score is not None:
-                own.append(contender.score)
-    return sorted(worth, key=lambda label: (-fmean(worth[label] or [0]), label))
+            else:
+                own.append(fmean((run.score or 0) * run.fitted for run in contender.runs))
+    return sorted(worth, key=lambda label: (-fmean(worth[label]), label))
 
 
 def datasets(panel: Panel, order: Sequence[str]) -> dict[str, Rows]:
