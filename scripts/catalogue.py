@@ -68,7 +68,7 @@ def main() -> None:
     texts[readme] = renewed(fill(readme.read_text()), "studies", index(PROJECT / "experiments"))
     for file, text in texts.items():
         file.parent.mkdir(exist_ok=True)
-        with replacing(file) as unfinished:
+        with replacing(file.resolve()) as unfinished:
             unfinished.write_text(text)
     print(f"wrote {', '.join(map(str, texts))}", file=sys.stderr)
 

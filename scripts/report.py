@@ -72,13 +72,15 @@ def main() -> None:
     folders = arguments.folders or [kept.rows if kept else OUTPUTS]
     out = arguments.out or (kept.folder if kept else folders[0])
     metric = arguments.metric or ("exact" if study is None else study.metric)
-    formats = arguments.format or ("png" if kept and not arguments.out else ",".join(NAMES))
-    given = {place.resolve() for place in folders}
+    own = kept is not None and out.resolve() == kept.folder.resolve()
+    formats = arguments.format or ("png" if own else ",".join(NAMES))
+    given = {place.resolve() for place in (*folders, *([study.page] if study else []))}
     files = {each: path for each, path in _files(out, formats).items()
              if path.resolve() not in given}  # fmt: skip
     if not files:
         raise ConfigError(f"--out {out}: would be written over what is read; name another place")
-    if kept and metric != kept.metric and kept.figure in map(Path.resolve, files.values()):
+    written = {path.resolve() for path in files.values()}
+    if kept and metric != kept.metric and kept.figure.resolve() in written:
         raise ConfigError(
             f"--metric {metric}: the figure of a study shows {kept.metric}, what its "
             "claims are about; name another place by --out"
@@ -108,7 +110,7 @@ def main() -> None:
     try:
         beside.mkdir(parents=True, exist_ok=True)
         for path, content in contents.items():
-            with replacing(path) as unfinished:
+            with replacing(path.resolve()) as unfinished:
                 unfinished.write_bytes(content)
     except OSError as error:
         raise ConfigError(f"--out {out}: {error}; name a place to write in") from None

@@ -13,8 +13,10 @@ from command_line import TINY, runs
 
 from posenc import planning
 from posenc.choosing import PROJECT
-from posenc.results.claims import EXPECTED, judge
+from posenc.errors import ConfigError
+from posenc.results.claims import judge
 from posenc.results.comparing import ALL, ENOUGH
+from posenc.results.expected import EXPECTED
 from posenc.results.panels import panels
 from posenc.results.reading import read
 from posenc.results.report import document
@@ -266,12 +268,41 @@ def test_the_report_that_a_page_names_is_written(copied: Path) -> None:
     assert "How to read this" in (copied / "outputs" / "who_bit_whom.html").read_text()
 
 
-@pytest.mark.parametrize("end", ["\n\nMore.", "", "\n", "\n<!-- result -->"])
+@pytest.mark.parametrize(
+    "end", ["\n\nMore.", "", "\n", "\n<!-- result -->", "\n# More", "\n \nMore"]
+)
 def test_a_question_ends_where_its_paragraph_does(end: str, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / EXPECTED).write_text("[]")
     (tmp_path / "new" / "README.md").write_text(f"# New\n\n**Question.**\nWhich | one\nis it?{end}")
     assert Study.named("new", tmp_path).question == "Which \\| one is it?"
+
+
+@pytest.mark.parametrize("page", ["\n\n<!-- result -->", "\n\n## Next", "", " \n"])
+def test_what_is_no_question_is_none(page: str, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / EXPECTED).write_text("[]")
+    (tmp_path / "new" / "README.md").write_text(f"# New\n\n**Question.**{page}")
+    with pytest.raises(ConfigError, match="has no paragraph that begins with"):
+        Study.named("new", tmp_path).question  # noqa: B018
+
+
+def test_a_page_is_never_written_over_and_a_link_stays_one(copied: Path) -> None:
+    folder = copied / "experiments" / "who_bit_whom"
+    page, figure = folder / "README.md", folder / "figure.png"
+    before = page.read_bytes()
+    done = script(copied, "--study", "who_bit_whom", "--out", str(page), "--format", "md,svg")
+    assert done.stderr == f"wrote {folder / 'README.svg'}\n"
+    assert page.read_bytes() == before
+    linked = figure.rename(copied / "elsewhere.png")
+    figure.symlink_to(linked)
+    linked.write_bytes(b"")
+    done = script(copied, "--study", "who_bit_whom", "--metric", "bits", "--out", str(folder))
+    assert done.returncode == 2
+    done = script(copied, "--study", "who_bit_whom", "--out", str(folder))
+    assert done.stderr == f"wrote {folder / 'figure.png'}\n"
+    assert figure.is_symlink()
+    assert linked.read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_page_that_is_no_text_is_refused(copied: Path) -> None:

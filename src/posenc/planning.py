@@ -20,7 +20,7 @@ from posenc.results.sweeps import Entry
 from posenc.schema import RANGES, Config, load
 
 if TYPE_CHECKING:
-    from posenc.results.claims import Claim
+    from posenc.results.expected import Claim
 
 Job = Sequence[str]
 """The overrides of one job."""
@@ -38,7 +38,7 @@ def plan(
     """What to launch, one list after the other, and what is done or cannot work.
 
     Jobs of one run folder, which differ in what they ask of it, stand in different lists. What is
-    named twice is in none of them a second time.
+    named twice is in none of them a second time. Says on stderr which claims stay open.
     """
     for key in FIXED:
         given = {each for job in jobs for each in job if each.lstrip("+").startswith(f"{key}=")}
@@ -90,7 +90,7 @@ def _claims(job: Job) -> Sequence["Claim"]:
     for each in job:
         key, _, name = each.partition("=")
         if key == "experiment" and (EXPERIMENTS / name).is_dir():
-            from posenc.results.claims import EXPECTED, read_claims  # takes a moment
+            from posenc.results.expected import EXPECTED, read_claims  # takes a moment
 
             if (EXPERIMENTS / name / EXPECTED).exists():
                 return read_claims(EXPERIMENTS / name / EXPECTED)
@@ -99,12 +99,12 @@ def _claims(job: Job) -> Sequence["Claim"]:
 
 def _tell_unmet(claims: Sequence["Claim"], met: set[tuple[str, str, str]]) -> None:
     """Says which claims these runs will not decide: they are narrowed, or a name is wrong."""
-    unmet = [
-        f"{claim.statement.text} ({claim.task}, {claim.model}: no {name})"
-        for claim in claims
-        for name in claim.statement.labels
-        if (claim.task, claim.model, name.partition(" [")[0]) not in met
-    ]
+    unmet = []
+    for claim in claims:
+        for name in claim.statement.labels:
+            if (claim.task, claim.model, name.partition(" [")[0]) not in met:
+                unmet.append(f"{claim.statement.text} ({claim.task}, {claim.model}: no {name})")
+                break
     if unmet:
         more = f" and {len(unmet) - 1} more" * (len(unmet) > 1)
         print(f"not decided by these runs: {unmet[0]}{more}", file=sys.stderr)

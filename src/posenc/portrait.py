@@ -133,7 +133,8 @@ def _text(config: Config, net: Transformer) -> str:
         f"acts by      {', '.join(fact.hooks) or 'nothing'}",
         f"parameters   {fact.parameters:,}",
     ]
-    if (ratio := training_steps(SPEED).get(name)) is not None:
+    steps = training_steps(SPEED)
+    if "parts" not in config.encoding and (ratio := steps.get(name)) is not None:
         lines.append(
             f"step         {ratio:.2f} of one without encoding, in the network and on the texts of "
             "experiments/encodings"

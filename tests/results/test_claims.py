@@ -1,14 +1,16 @@
 """Claims: how they are read, and what the rows decide."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from posenc.errors import ConfigError
-from posenc.results.claims import Claim, Judged, claims_section, judge, read_claims
+from posenc.results.claims import Judged, claims_section, judge
 from posenc.results.comparing import ALL, GATED
+from posenc.results.expected import Claim, read_claims
 from posenc.results.panels import Panel
 from posenc.results.statements import Statement
 
@@ -101,6 +103,10 @@ def test_a_few_runs_that_were_asked_more_do_not_undo_a_claim(study: Study) -> No
     panels = [study({"rope": [0.9] * 5}), study({"rope": [0.1]})]
     for several in (panels, panels[::-1]):
         assert judged("score(rope) > 0.5", several).verdict == "reproduced"
+    others = study({"rope": [0.1] * 6}, fingerprint="other")
+    assert judged("score(rope) > 0.5", [panels[0], others]).reason.startswith("2 tables are of")
+    longer = replace(study({"rope": [0.1] * 6}), train_max=40)
+    assert judged("score(rope) > 0.5", [panels[0], longer]).reason.startswith("2 tables are of")
 
 
 def test_two_tables_of_one_task_decide_nothing(study: Study) -> None:
@@ -178,6 +184,12 @@ def test_lists_are_claims_of_their_own(tmp_path: Path) -> None:
         f"- {{{GOOD}, holds: score(t5) > 0}}": "line 1: holds is there twice; of .* a list$",
         f"- {{{GOOD}}}\n- [": "expected.yaml: line 2: ",
         f"- {{{GOOD}}}".replace("copy", "!!bool maybe"): "claim 1: task=maybe: ",
+        f"- {{{GOOD}}}".replace("x", ""): "claim 1: says=: has to be a text$",
+        f"- {{{GOOD}}}".replace("> 0", f"> ({'-' * 330}1) * 2"): "maximum recursion depth",
+        f"- {{{GOOD}}}".replace("rope", "combined"): "encoding=combined: stands for others",
+        f"- {{{GOOD}}}".replace("rope", "tupe_relative"): "encoding=tupe_relative: stands for",
+        f"- {{{GOOD}}}".replace("rope", "'rope + rand'"): "positions=rand: ",
+        f"- {{{GOOD}}}".replace("rope", "'learned@abacuss+rope'"): "positions=abacuss: ",
         "[" * 3000: "expected.yaml: maximum recursion depth",
         f"- {{{GOOD}}}".replace("encoder", "encodr"): "claim 1: model=encodr: .*encoder",
         f"- {{{GOOD}}}".replace("copy", "copyy"): "claim 1: task=copyy: .*copy",

@@ -117,7 +117,7 @@ class Panel:
 
     @property
     def runs(self) -> int:
-        """How many there are."""
+        """Evaluations of runs, by all contenders."""
         return sum(len(contender.runs) for contender in self.contenders)
 
     @property

@@ -12,7 +12,7 @@ from posenc.errors import ConfigError
 from posenc.results import statistics
 from posenc.results.across import across
 from posenc.results.bits_table import bits_table
-from posenc.results.claims import CLAIMED, CLAIMS, Claim, claims_section
+from posenc.results.claims import CLAIMED, CLAIMS, claims_section
 from posenc.results.comparable import remarks
 from posenc.results.comparing import (
     ALL,
@@ -26,6 +26,7 @@ from posenc.results.comparing import (
     against_best,
 )
 from posenc.results.document import Cell, Document, Section, Table
+from posenc.results.expected import Claim
 from posenc.results.panels import Contender, Panel, panels
 from posenc.results.reading import Found
 from posenc.results.tables import (

@@ -1,7 +1,7 @@
 """Statements about runs, such as `exact(t5, 24) > exact(rope, 24) + 0.1`, read and measured.
 
 A statement compares two sums of numbers and of these, where E is the label of an encoding, in
-quotes if it has spaces:
+quotes unless it is one word:
 
     exact(E, 24)  token(E, 24)  bits(E, 24)   at one tested length; bits a token
     exact(E, 21, 40)                          averaged over all lengths from 21 to 40, where those
@@ -161,7 +161,9 @@ class Statement:
             case ast.Name(id=label) | ast.Constant(value=str() as label) if label:
                 self.labels[label] = None
                 return label
-        raise ValueError(f"{ast.unparse(node)} is no label of an encoding")
+        raise ValueError(
+            f"{ast.unparse(node)} is no label of an encoding; quote one that is not one word"
+        )
 
     def _place(self, node: ast.expr) -> Callable[[Scope], int]:
         match node:

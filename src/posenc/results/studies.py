@@ -8,8 +8,9 @@ import polars as pl
 
 from posenc.errors import ConfigError
 from posenc.marks import marked, renewed
-from posenc.results.claims import EXPECTED, Claim, counted, judge, read_claims
+from posenc.results.claims import counted, judge
 from posenc.results.document import Document
+from posenc.results.expected import EXPECTED, Claim, read_claims
 from posenc.results.labels import METRICS, label
 from posenc.results.panels import panels
 from posenc.results.reading import Found, read
@@ -19,7 +20,7 @@ RESULT = "result"
 """Marks what a page says of the rows."""
 KEPT = """Every row of every run is in [results.csv](results.csv). A report tells at its end what
 all words and columns mean: `python scripts/report.py --study {name} --out outputs/{name}.html`."""
-QUESTION = re.compile(r"(?s)\*\*Question\.\*\*\s+(\S.*?)\s*(?:\n\n|\n<!--|\Z)")
+QUESTION = re.compile(r"(?s)\*\*Question\.\*\*[ \n]([^\s#<].*?)\s*(?:\n\s*\n|\n#|\n<!--|\Z)")
 """What a page asks."""
 
 
@@ -82,8 +83,8 @@ class Study:
 
     @property
     def figure(self) -> Path:
-        """Where it is, links followed."""
-        return self.folder.resolve() / "figure.png"
+        """Of its kept rows."""
+        return self.folder / "figure.png"
 
     @property
     def page(self) -> Path:
