@@ -36,16 +36,11 @@ def of_encodings() -> str:
         name: configured(f"encoding={name}", f"model={model_for(name)}") for name in classes()
     }
     (task,) = {config.task["name"] for config in configs.values()}
+    names = {identity(asdict(config))["encoding"]: name for name, config in configs.items()}
     kept = first_results(ENCODINGS, task=task)
-    called = {name: identity(asdict(config))["encoding"] for name, config in configs.items()}
     return encodings_page(
         {name: facts(build(config).net) for name, config in configs.items()},
-        {
-            (name, model): kept[encoding, model]
-            for name, own in called.items()
-            for encoding, model in kept
-            if encoding == own
-        },
+        {(names[own], model): first for (own, model), first in kept.items() if own in names},
         training_steps(SPEED),
     )
 

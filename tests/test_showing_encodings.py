@@ -65,6 +65,7 @@ def test_parts_and_positions_are_named(tmp_path: Path) -> None:
     assert "\n    bias(i, j) = -slope * |i - j|" in ended.out
     assert "acts by      additive, bias\n" in ended.out
     assert "positions    random: Randomised positions" in ended.out
+    assert "\nstep " not in ended.out  # which was measured of other parts
 
 
 def test_places_of_digits_come_from_a_problem_of_the_task(tmp_path: Path) -> None:

@@ -59,19 +59,21 @@ def plan(
         entry: Entry = {"overrides": list(job), "label": told, "folder": None, "reason": None}
         try:
             config = settings(job)
-            folder = RunFolder.of(asdict(config))
+            own = asdict(config)
+            folder = RunFolder.of(own)
         except ConfigError as error:
             others.append(entry | {"state": "error", "reason": explain(error)})
             continue
         entry["folder"] = str(folder.path)
-        run = identity(asdict(config))
-        met.add((run["task"], run["model"], label(run["encoding"], run["positions"])))
-        wanted = (folder.path, evaluation_hash(asked(asdict(config))))
+        if claims:
+            run = identity(own)
+            met.add((run["task"], run["model"], label(run["encoding"], run["positions"])))
+        wanted = (folder.path, evaluation_hash(asked(own)))
         if wanted in known:
             continue
         known.add(wanted)
         if _is_done(folder, config):
-            rows = folder.rows_name(asdict(config))
+            rows = folder.rows_name(own)
             others.append(entry | {"state": "done", "rows": rows})
             continue
         visit = visits[folder.path] = visits.get(folder.path, -1) + 1

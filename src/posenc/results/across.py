@@ -33,9 +33,13 @@ def _one_a_task(panels: Sequence[Panel]) -> list[Panel]:
     best: dict[str, Panel] = {}
     for panel in panels:
         known = best.get(panel.title)
-        if known is None or panel.runs > known.runs:
+        if known is None or _runs(panel) > _runs(known):
             best[panel.title] = panel
     return list(best.values())
+
+
+def _runs(panel: Panel) -> int:
+    return sum(len(contender.runs) for contender in panel.contenders)
 
 
 def _section(

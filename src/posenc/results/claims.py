@@ -52,9 +52,8 @@ class Judged(NamedTuple):
 def judge(claim: Claim, panels: Sequence[Panel]) -> Judged:
     """What the runs of its panel say to a claim."""
     own = [each for each in panels if (each.task, each.model) == (claim.task, claim.model)]
-    if own:  # runs that were asked again later, among which all are not, are no table to judge by
-        every = _ran(max(own, key=lambda each: each.runs))
-        own = [each for each in own if not _ran(each) < every]
+    every = max(map(_ran, own), key=len, default=set())
+    own = [each for each in own if not _ran(each) < every]  # of some runs, asked again later
     if len(own) != 1:
         which = f"{claim.task} in the {claim.model}"
         told = f"{len(own)} tables are of {which}" if own else f"no run of {which}"

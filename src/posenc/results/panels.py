@@ -116,11 +116,6 @@ class Panel:
         return self.lengths[-1] > FAR * self.train_max
 
     @property
-    def runs(self) -> int:
-        """Evaluations of runs, by all contenders."""
-        return sum(len(contender.runs) for contender in self.contenders)
-
-    @property
     def chance_score(self) -> float | None:
         """The score of a guess that is blind to order."""
         return self.score_of(self.chance)
